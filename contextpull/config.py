@@ -32,7 +32,9 @@ class CutSettings:
         if self.hard_max_chars < self.max_chars:
             raise InvalidInput("hard_max_chars must not be smaller than max_chars.")
         if not 0 <= self.min_chars < self.max_chars:
-            raise InvalidInput(f"min_chars must be 0 to {self.max_chars - 1}, not {self.min_chars}.")
+            raise InvalidInput(
+                f"min_chars must be 0 to {self.max_chars - 1}, not {self.min_chars}."
+            )
 
     def as_dict(self) -> dict[str, int]:
         """The settings by name, as the store records them."""

@@ -47,7 +47,9 @@ class PathNotFound(ContextPullError):
     def __init__(self, pattern: str, nearest: Sequence[str] = ()) -> None:
         self.pattern = pattern
         self.nearest = tuple(nearest)
-        hint = f"Closest paths: {', '.join(nearest)}." if nearest else "Call index to see the paths."
+        hint = (
+            f"Closest paths: {', '.join(nearest)}." if nearest else "Call index to see the paths."
+        )
         super().__init__(f"No document matches the path {pattern!r}. {hint}")
 
 

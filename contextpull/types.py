@@ -4,13 +4,12 @@ Offsets are UTF-8 byte offsets into a document's text, half open; lines count fr
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 BlockKind = Literal["heading", "prose", "list", "table", "code", "front matter"]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One piece of a document's structure, at `text[start:end]`.
 
     Blocks come in document order and never overlap; what lies between two of them
@@ -28,6 +27,8 @@ class Block:
     """Headings only: the id that the document itself gives."""
     breaks: tuple[int, ...] = ()
     """Offsets inside the block where it may be split: table rows, list items."""
+    solid: tuple[tuple[int, int], ...] = ()
+    """Spans inside the block that stay whole: code and tables inside a list."""
     header: str = ""
     """Tables only: the header row, to be repeated above a part that begins further down."""
 
@@ -47,8 +48,7 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The unit that is addressed, searched, read and cited; a slice of one document."""
 
     slug: str
@@ -57,14 +57,11 @@ class Section:
     """Other slugs that lead here: headings whose fragments were merged into this section."""
     headings: tuple[str, ...]
     """The chain of headings, outermost first; empty before the first heading."""
-    level: int
     kind: BlockKind
-    """The kind of most of its text."""
+    """The kind of its first block behind the heading."""
     text: str
     start: int
-    end: int
     first_line: int
-    last_line: int
     repeated_header: str = ""
     """The header of the table that this part continues; shown when read, not part of the text."""
     other_headings: tuple[str, ...] = ()

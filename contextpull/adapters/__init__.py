@@ -1,0 +1,1 @@
+"""What other systems bring: file formats of other tools and retrievers to compare with."""

@@ -1,0 +1,211 @@
+"""Which files of a folder belong to the corpus.
+
+Ignore files (`.gitignore`, `.ignore`, `.contextpullignore`) hold gitignore patterns; a deeper
+file outranks a higher one, and in one folder a later name in that list outranks an earlier.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextpull.documents.formats import format_of
+from contextpull.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_IGNORE_FILES = (".gitignore", ".ignore", ".contextpullignore")
+_VENDORED = frozenset(
+    {"node_modules", "bower_components", "vendor", "third_party", "site-packages", "venv"}
+)
+_CACHES = frozenset({"__pycache__"})
+_DEEPEST = 100
+"""Folders nested deeper than this are reported instead of walked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the corpus that some reader takes."""
+
+    path: str
+    """Relative to the corpus, with `/`; what is no text in the name is written `%XX`."""
+    location: str
+    """Where the file is; may hold surrogates for bytes that are no UTF-8."""
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file or folder that was seen and left out, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What lies in a folder, each list sorted by path."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
+
+
+def discover(root: Path, leave_out: Path | None = None) -> Discovery:
+    """Walk a folder and tell which of its files belong to the corpus.
+
+    The folder `leave_out` is passed over without a word: it is where the store lies.
+
+    Hidden entries and what an ignore file excludes are left out silently; every other file that
+    is not taken is listed with its reason.
+    Raises InvalidInput when `root` is not a folder that can be read.
+    """
+    if not root.is_dir():
+        what = "is a file, not a folder" if root.exists() else "does not exist"
+        raise InvalidInput(f"The corpus {str(root)!r} {what}. Name a folder of documents.")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InvalidInput(f"The folder {str(root)!r} cannot be read: check its permissions.")
+    walk = _Walk(root.resolve(), str(leave_out.resolve()) if leave_out else "")
+    walk.folder(str(walk.root), "", _rules_above(walk.root))
+    walk.found.files.sort(key=lambda file: file.path)
+    walk.found.skipped.sort(key=lambda file: file.path)
+    return walk.found
+
+
+def readable_name(name: str) -> str:
+    """A name that can be stored and shown on one line, whatever bytes it holds."""
+    if name.isprintable():
+        return name
+    return "".join(
+        char if char.isprintable() else "".join(f"%{byte:02X}" for byte in os.fsencode(char))
+        for char in name
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns of one ignore file, for paths below its folder."""
+
+    folder: str
+    spec: "GitIgnoreSpec"
+
+    def verdict(self, location: str, is_folder: bool) -> bool | None:
+        """True to leave out, False to keep, None when no pattern speaks of this path."""
+        relative = os.path.relpath(location, self.folder).replace(os.sep, "/")
+        return self.spec.check_file(relative + "/" if is_folder else relative).include
+
+
+class _Walk:
+    def __init__(self, root: Path, leave_out: str) -> None:
+        self.root = root
+        self.leave_out = leave_out
+        self.found = Discovery()
+        self._taken: set[str] = set()
+
+    def folder(self, location: str, prefix: str, rules: tuple[_Rules, ...]) -> None:
+        try:
+            with os.scandir(location) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            self._skip(prefix or ".", f"cannot be read: {error.strerror}")
+            return
+        rules = (*_rules_in(location, {entry.name for entry in entries}), *rules)
+        for entry in entries:
+            if not entry.name.startswith("."):
+                self._entry(entry, prefix + readable_name(entry.name), rules)
+
+    def _entry(self, entry: os.DirEntry[str], path: str, rules: tuple[_Rules, ...]) -> None:
+        try:
+            is_link = entry.is_symlink()
+            is_folder = entry.is_dir(follow_symlinks=False)
+        except OSError as error:
+            self._skip(path, f"cannot be read: {error.strerror}")
+            return
+        verdict = _verdict(rules, entry.path, is_folder)
+        if verdict is True or (is_folder and entry.name in _CACHES):
+            return
+        if entry.path == self.leave_out:
+            return
+        if is_folder:
+            if entry.name in _VENDORED and verdict is None:
+                self._skip(path + "/", "a vendored folder; name it with ! in .contextpullignore")
+            elif path.count("/") >= _DEEPEST:
+                self._skip(path + "/", f"nested deeper than {_DEEPEST} folders")
+            else:
+                self.folder(entry.path, path + "/", rules)
+        elif not is_link or self._link_stays_inside(entry, path):
+            self._file(entry, path)
+
+    def _link_stays_inside(self, entry: os.DirEntry[str], path: str) -> bool:
+        try:
+            target = Path(entry.path).resolve(strict=True)
+        except (OSError, RuntimeError):
+            self._skip(path, "a broken link")
+            return False
+        if not target.is_relative_to(self.root):
+            self._skip(path, "a link out of the corpus")
+            return False
+        if target.is_dir():
+            self._skip(path, "a link to a folder of the corpus, which is read in its own place")
+            return False
+        return True
+
+    def _file(self, entry: os.DirEntry[str], path: str) -> None:
+        try:
+            status = entry.stat()
+        except OSError as error:
+            self._skip(path, f"cannot be read: {error.strerror}")
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self._skip(path, "not a regular file")
+        elif format_of(path) is None:
+            self._skip(
+                path, f"no reader for {Path(path).suffix.lower() or 'a name without suffix'}"
+            )
+        elif path in self._taken:
+            self._skip(path, "another file has the same readable name")
+        else:
+            self._taken.add(path)
+            self.found.files.append(
+                SourceFile(path, entry.path, status.st_size, status.st_mtime_ns)
+            )
+
+    def _skip(self, path: str, reason: str) -> None:
+        self.found.skipped.append(SkippedFile(path, reason))
+
+
+def _verdict(rules: tuple[_Rules, ...], location: str, is_folder: bool) -> bool | None:
+    verdicts = (rule.verdict(location, is_folder) for rule in rules)
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _rules_in(folder: str, names: set[str]) -> Iterator[_Rules]:
+    """The rules of one folder's ignore files, the strongest first."""
+    for name in reversed(_IGNORE_FILES):
+        if name in names:
+            from pathspec import GitIgnoreSpec
+
+            try:
+                text = Path(folder, name).read_text("utf-8-sig", errors="replace")
+            except OSError:
+                continue
+            yield _Rules(folder, GitIgnoreSpec.from_lines(text.splitlines()))
+
+
+def _rules_above(root: Path) -> tuple[_Rules, ...]:
+    """The `.gitignore` rules between the corpus and the top of its git checkout.
+
+    A folder that these rules leave out was named by the user all the same: then they do not count.
+    """
+    rules: list[_Rules] = []
+    if (root / ".git").exists():
+        return ()
+    for folder in root.parents:
+        if (folder / ".gitignore").is_file():
+            rules.extend(_rules_in(str(folder), {".gitignore"}))
+        if (folder / ".git").exists():
+            return () if _verdict(tuple(rules), str(root), is_folder=True) else tuple(rules)
+    return ()

@@ -1,0 +1,105 @@
+"""Rows as plain text for a terminal of 100 columns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from rich.cells import cell_len
+
+from contextpull.eval.runs import Outcome, Row, Summary, check_comparable
+from contextpull.eval.statistics import LEVEL, Interval
+
+_NAME_COLUMNS = 20
+_FAILURES_SHOWN = 5
+_ERROR_CHARS = 70
+_UNDEFINED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of the table before it is aligned."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+def render_table(rows: Sequence[Row]) -> str:
+    """The rows, each with its shapes indented under it, and the notes that explain them.
+
+    Every line but a long name fits 100 columns for up to 9,999 questions; a name that is too
+    long for its column stands alone above its figures. Raises `EvaluationError` for rows of
+    different k or questions. Ends with a line feed.
+    """
+    if not rows:
+        return "No rows.\n"
+    check_comparable(rows, rows[0].k)
+    lines = [_Line("row", ("n", *rows[0].overall.measures, "errors"))]
+    for row in rows:
+        lines.append(_line(row.name, row.overall))
+        lines += [_line(f"  {shape}", each) for shape, each in row.shapes.items()]
+    return "\n".join([*_aligned(lines), "", *_notes(rows)]) + "\n"
+
+
+def _line(name: str, summary: Summary) -> _Line:
+    figures = [_figure(each) for each in summary.measures.values()]
+    return _Line(_printable(name), (str(summary.n), *figures, str(summary.errors)))
+
+
+def _figure(interval: Interval) -> str:
+    if not isfinite(interval.mean):
+        return _UNDEFINED
+    bounds = f"{interval.low:.3f}, {interval.high:.3f}" if isfinite(interval.low) else _UNDEFINED
+    return f"{interval.mean:.3f} [{bounds}]"
+
+
+def _aligned(lines: Sequence[_Line]) -> Iterable[str]:
+    """Names to the left; numbers of questions and errors to the right; figures to the left."""
+    name_width = min(_NAME_COLUMNS, max(cell_len(line.name) for line in lines))
+    widths = [max(map(len, column)) for column in zip(*(line.cells for line in lines), strict=True)]
+    for line in lines:
+        n, *figures, errors = line.cells
+        padded = [each.ljust(width) for each, width in zip(figures, widths[1:-1], strict=True)]
+        cells = [n.rjust(widths[0]), *padded, errors.rjust(widths[-1])]
+        name = line.name
+        if cell_len(name) > name_width:
+            yield name
+            name = ""
+        yield "  ".join([name + " " * (name_width - cell_len(name)), *cells])
+
+
+def _notes(rows: Sequence[Row]) -> Iterable[str]:
+    """What the figures mean, then which questions failed."""
+    first = rows[0]
+    hit = list(first.overall.measures)[-1]
+    unit = "questions" if first.clusters == first.overall.n else "documents"
+    yield (
+        f"[low, high]: {LEVEL:.0%} interval, bootstrap over {first.clusters:,} {unit}, "
+        f"{first.rounds:,} rounds, seed {first.seed}."
+    )
+    yield f"{hit}: mean over the questions with a hit. {_UNDEFINED}: too few questions to say."
+    if not any(row.failures for row in rows):
+        yield "No question failed."
+    for row in rows:
+        yield from _failure_notes(row)
+
+
+def _failure_notes(row: Row) -> Iterable[str]:
+    failures = row.failures
+    if not failures:
+        return
+    noun = "question, counted as a miss" if len(failures) == 1 else "questions, counted as misses"
+    yield f"{_printable(row.name)}: {len(failures)} failed {noun}:"
+    yield from (f"  {_failure(each)}" for each in failures[:_FAILURES_SHOWN])
+    if len(failures) > _FAILURES_SHOWN:
+        yield f"  and {len(failures) - _FAILURES_SHOWN} more (all with --json)"
+
+
+def _failure(outcome: Outcome) -> str:
+    error = outcome.error or ""
+    cut = error if len(error) <= _ERROR_CHARS else f"{error[:_ERROR_CHARS]}…"
+    return _printable(f"{outcome.question.id}: {cut}")
+
+
+def _printable(text: str) -> str:
+    """Names come from files: nothing in them may steer the terminal."""
+    return "".join(each if each.isprintable() else "�" for each in text)

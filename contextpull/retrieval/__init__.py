@@ -1,0 +1,1 @@
+"""Search, grep, read and index over an open store."""

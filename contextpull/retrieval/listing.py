@@ -1,0 +1,168 @@
+"""Index: the table of contents, as much detail as a budget of characters allows."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from contextpull.errors import InvalidInput
+from contextpull.retrieval.paths import matching_documents, normal_path
+from contextpull.store import Snapshot
+from contextpull.store.records import StoredDocument
+
+DEFAULT_BUDGET = 12_000
+"""Characters, about 3,000 tokens."""
+
+_TITLE_CHARS = 60
+_SUMMARY_CHARS = 100
+_EXAMPLES = 3
+_ROOM_FOR_MORE = 120
+
+
+class Listing(NamedTuple):
+    """A table of contents, or one page of it."""
+
+    heading: str
+    lines: list[str]
+    next_offset: int | None
+    """Where the next page begins; None when nothing is left."""
+    remaining: int
+    """Entries behind this page."""
+
+    @property
+    def text(self) -> str:
+        """The listing as it is shown, without the hint how to go on."""
+        return "\n".join([self.heading, *self.lines])
+
+
+def list_contents(
+    snapshot: Snapshot, path: str = "", *, offset: int = 0, budget: int = DEFAULT_BUDGET
+) -> Listing:
+    """The table of contents of everything, of a folder or glob, or the outline of a document.
+
+    Of documents the most telling form that fits the budget is chosen: with summaries, with titles,
+    names by folder, folders alone. What does not fit even then is paged by `offset`.
+    Raises PathNotFound, or InvalidInput for an offset behind the last entry.
+    """
+    wanted = normal_path(path)
+    if wanted in snapshot.documents:
+        return _outline(snapshot, snapshot.documents[wanted], offset, budget)
+    if not wanted:
+        documents = list(snapshot.documents.values())
+        return _documents(documents, "", offset, budget)
+    documents = matching_documents(snapshot, [path])
+    if len(documents) == 1 and documents[0].path.lower() == wanted.lower():
+        return _outline(snapshot, documents[0], offset, budget)
+    is_folder = all(document.path.startswith(wanted + "/") for document in documents)
+    return _documents(documents, wanted + "/" if is_folder else "", offset, budget)
+
+
+def _outline(snapshot: Snapshot, document: StoredDocument, offset: int, budget: int) -> Listing:
+    sections = snapshot.database.sections_of(document)
+    _check_offset(offset, len(sections))
+    lines = []
+    for section in sections:
+        title = section.headings[-1] if section.headings else "(before the first heading)"
+        indent = "  " * max(0, len(section.headings) - 1)
+        size = f"{len(section.text):,}"
+        lines.append(f"{indent}#{section.slug} | {_shortened(title, _TITLE_CHARS)} | {size}")
+    heading = (
+        f"{document.path}: {document.title}. {_count(len(sections), 'section')}, "
+        f"{document.chars:,} characters. Ids are {document.path}#slug; sizes are characters."
+    )
+    return _page(heading, lines, offset, budget)
+
+
+def _documents(
+    documents: Sequence[StoredDocument], folder: str, offset: int, budget: int
+) -> Listing:
+    sections = sum(document.sections for document in documents)
+    counts = f"{_count(len(documents), 'document')}, {_count(sections, 'section')}"
+    heading = f"{folder or 'Everything'}: {counts}."
+    forms: list[Callable[[Sequence[StoredDocument]], list[str]]] = [
+        _with_summaries,
+        _with_titles,
+        _names_by_folder,
+        partial(_folders, folder=folder),
+    ]
+    lines: list[str] = []
+    for form in forms:
+        lines = form(documents)
+        if len(heading) + sum(len(line) + 1 for line in lines) <= budget:
+            break
+    _check_offset(offset, len(lines))
+    return _page(heading, lines, offset, budget)
+
+
+def _with_summaries(documents: Sequence[StoredDocument]) -> list[str]:
+    lines = []
+    for document in documents:
+        line = f"{document.path} ({document.sections}): {_shortened(document.title, _TITLE_CHARS)}"
+        summary = _shortened(document.description, _SUMMARY_CHARS)
+        lines.append(f"{line}. {summary}" if summary else line)
+    return lines
+
+
+def _with_titles(documents: Sequence[StoredDocument]) -> list[str]:
+    return [
+        f"{document.path} ({document.sections}): {_shortened(document.title, _TITLE_CHARS)}"
+        for document in documents
+    ]
+
+
+def _names_by_folder(documents: Sequence[StoredDocument]) -> list[str]:
+    names: dict[str, list[str]] = defaultdict(list)
+    for document in documents:
+        parent, _, name = document.path.rpartition("/")
+        names[parent].append(name)
+    return [f"{parent or '.'}/: {', '.join(names[parent])}" for parent in sorted(names)]
+
+
+def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
+    """The entries directly below the folder: subfolders with counts and titles, then files."""
+    inside: dict[str, list[StoredDocument]] = defaultdict(list)
+    files = []
+    for document in documents:
+        head, mark, _ = document.path[len(folder) :].partition("/")
+        if mark:
+            inside[head].append(document)
+        else:
+            files.append(document)
+    lines = []
+    for name in sorted(inside):
+        members = inside[name]
+        sections = sum(member.sections for member in members)
+        titles = ", ".join(_shortened(member.title, 30) for member in members[:_EXAMPLES])
+        more = ", …" if len(members) > _EXAMPLES else ""
+        counts = f"{_count(len(members), 'document')}, {_count(sections, 'section')}"
+        lines.append(f"{folder}{name}/ ({counts}): {titles}{more}")
+    return lines + _with_titles(files)
+
+
+def _page(heading: str, lines: Sequence[str], offset: int, budget: int) -> Listing:
+    """As many lines from `offset` on as fit, but at least one."""
+    room = budget - len(heading) - 1
+    whole = sum(len(line) + 1 for line in lines[offset:]) <= room
+    room -= 0 if whole else _ROOM_FOR_MORE
+    shown: list[str] = []
+    for line in lines[offset:]:
+        if shown and len(line) + 1 > room:
+            break
+        shown.append(line if len(line) <= budget else line[: budget - 1] + "…")
+        room -= len(line) + 1
+    after = offset + len(shown)
+    remaining = len(lines) - after
+    return Listing(heading, shown, after if remaining else None, remaining)
+
+
+def _check_offset(offset: int, entries: int) -> None:
+    if offset and offset >= entries:
+        raise InvalidInput(f"There is no entry {offset}: the listing has {entries}, from 0 on.")
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

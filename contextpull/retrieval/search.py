@@ -1,0 +1,131 @@
+"""Search: sections ranked by BM25, identical ones shown once."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from contextpull.config import Snippets
+from contextpull.retrieval.paths import matching_documents
+from contextpull.retrieval.snippets import SnippetMaker
+from contextpull.store import Snapshot
+from contextpull.store.lexical import Scored
+from contextpull.store.querying import LONGEST_QUERY, terms_of
+from contextpull.store.records import StoredSection
+
+MOST_HITS = 50
+SHORT_CHARS = 110
+FULL_CHARS = 600
+
+_DEEPEST = 2_000
+"""Ranks beyond this are never fetched: paging ends here."""
+_SCORE_DIGITS = 3
+"""Scores are compared to so many digits: sums of floats differ in the last ones."""
+_MOST_COPIES = 3
+
+
+class Hit(NamedTuple):
+    """One section that answers a search."""
+
+    section: StoredSection
+    score: float
+    snippet: str
+    copies: tuple[str, ...]
+    """Ids of other sections with the same text."""
+
+
+class SearchResult(NamedTuple):
+    """A page of hits, best first."""
+
+    hits: list[Hit]
+    offset: int
+    has_more: bool
+    notes: tuple[str, ...]
+
+
+def search(
+    snapshot: Snapshot,
+    query: str,
+    *,
+    limit: int = 10,
+    offset: int = 0,
+    paths: Sequence[str] = (),
+    snippets: Snippets = "short",
+) -> SearchResult:
+    """The sections that match a query best; equal scores rank by id.
+
+    Any string is a query. Text in double quotes must occur as a phrase.
+    Raises PathNotFound when one of `paths` means no document.
+    """
+    limit = max(1, min(limit, MOST_HITS))
+    documents = None
+    if paths:
+        documents = [document.number for document in matching_documents(snapshot, paths)]
+        if len(documents) == len(snapshot.documents):
+            documents = None
+    groups, has_more = _distinct(snapshot, query, offset + limit, documents)
+    hits = _hits(snapshot, query, groups[offset : offset + limit], documents, snippets)
+    return SearchResult(hits, offset, has_more, _notes(query))
+
+
+def _distinct(
+    snapshot: Snapshot, query: str, wanted: int, documents: list[int] | None
+) -> tuple[list[tuple[Scored, StoredSection]], bool]:
+    """The best `wanted` sections with different texts, and whether more follow."""
+    depth = min(wanted * 2 + 10, _DEEPEST)
+    while True:
+        scored = snapshot.index.search(query, depth, documents)
+        exhausted = len(scored) < depth or depth == _DEEPEST
+        ranked = _ranked(snapshot, scored)
+        unique: dict[int, tuple[Scored, StoredSection]] = {}
+        for score, section in ranked:
+            unique.setdefault(section.fingerprint, (score, section))
+        # The last one fetched may share its score with some that were not: it is not counted on.
+        if exhausted or len(unique) > wanted:
+            return list(unique.values())[:wanted], len(unique) > wanted
+        depth = min(depth * 4, _DEEPEST)
+
+
+def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[tuple[Scored, StoredSection]]:
+    sections = {
+        section.number: section
+        for section in snapshot.database.sections([each.number for each in scored])
+    }
+    pairs = [(each, sections[each.number]) for each in scored if each.number in sections]
+    return sorted(pairs, key=lambda pair: (-round(pair[0].score, _SCORE_DIGITS), pair[1].id))
+
+
+def _hits(
+    snapshot: Snapshot,
+    query: str,
+    groups: Sequence[tuple[Scored, StoredSection]],
+    documents: list[int] | None,
+    snippets: Snippets,
+) -> list[Hit]:
+    maker = None
+    if snippets != "heading":
+        maker = SnippetMaker(terms_of(query), SHORT_CHARS if snippets == "short" else FULL_CHARS)
+    return [
+        Hit(
+            section,
+            scored.score,
+            maker.snippet(section) if maker else "",
+            _copies(snapshot, section, documents),
+        )
+        for scored, section in groups
+    ]
+
+
+def _copies(
+    snapshot: Snapshot, section: StoredSection, documents: list[int] | None
+) -> tuple[str, ...]:
+    allowed = None if documents is None else set(documents)
+    return tuple(
+        copy.id
+        for copy in snapshot.database.copies(section.fingerprint)
+        if copy.number != section.number and (allowed is None or copy.document in allowed)
+    )
+
+
+def _notes(query: str) -> tuple[str, ...]:
+    if len(query) > LONGEST_QUERY:
+        return (f"Only the first {LONGEST_QUERY:,} characters of the query were searched for.",)
+    return ()

@@ -1,0 +1,1 @@
+"""Blocks become sections: cutting, ids, identifiers."""

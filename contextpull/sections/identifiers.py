@@ -1,0 +1,58 @@
+"""Names that people look up exactly: flags, variables, codes, dotted keys, versions.
+
+`--no-cache`, `UV_CACHE_DIR`, `TX-4419`, `tool.uv.sources`, `C++`, `.NET`, `3.12`, `std::vector`.
+They are found in text and in queries by the same rule, so that they meet whole.
+"""
+
+import re2
+
+_WORD = r"[\pL\pN_]+"
+_IDENTIFIER = (
+    r"\]\([^)\s]*|https?://[^\s)>]*"  # where a link leads: taken whole, then passed over
+    rf"|(?:--?|[.@$]+)?{_WORD}(?:(?:[-.@+]|::?|->)+{_WORD})+"  # joined: a-b, a.b, a::b
+    rf"|(?:--?|[@$]){_WORD}"  # a flag, a variable
+    rf"|\.[\pL]{_WORD}"  # a dot file, a suffix, .NET
+    rf"|[\pL\pN]*_{_WORD}"  # an underscore inside
+    r"|\b[\pL](?:\+\+|#)"  # C++, C#, F#
+)
+_OPTIONS = re2.Options()
+_OPTIONS.never_capture = True
+_PATTERN = re2.compile(_IDENTIFIER, _OPTIONS)
+_SIGILS = b"-.@$"
+_LONGEST = 120
+_LINKS = (b"](", b"http://", b"https://")
+_DEFINED = re2.compile(
+    r"(?m)^[ \t]*(?:"
+    r"\|[ \t]*(?:\*\*)?`?([^|`\n*]{2,80})"  # the first cell of a table row
+    r"|(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\n]{2,80})`"  # a list item that opens with code
+    r"|(?:\*\*)`?([^`\n*]{2,80})`?(?:\*\*)"  # a bold or code lead-in
+    r"|<dt[^>]*>(?:<[^>]*>)*([^<\n]{2,80})"  # a definition list in HTML
+    r")"
+)
+
+
+def identifiers(text: bytes) -> list[bytes]:
+    """Every identifier of the text, as written, in order, repeats included.
+
+    One that begins with a sigil (`--flag`, `$var`, `.env`) also counts without it.
+    """
+    found: list[bytes] = []
+    for match in _PATTERN.finditer(text):
+        start, end = match.span()  # cheaper than match.group(), half a million times
+        token = text[start:end]
+        if end - start > _LONGEST or token.startswith(_LINKS):
+            continue
+        found.append(token)
+        if token[0] in _SIGILS:
+            found.append(token.lstrip(_SIGILS))
+    return found
+
+
+def defined_names(text: bytes) -> list[bytes]:
+    """Names that the text lists or explains: row keys, list entries and terms."""
+    found: list[bytes] = []
+    for match in _DEFINED.finditer(text):
+        name = b" ".join(group for group in match.groups() if group).strip()
+        if name and b" " not in name:
+            found.append(name)
+    return found

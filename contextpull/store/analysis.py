@@ -1,0 +1,48 @@
+"""How text becomes terms: the analyzers of the index and of queries, and the words left out."""
+
+from functools import cache
+from typing import NamedTuple
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+LONGEST_TERM = 120
+# Scripts written without spaces, and pictures: every character is a term, and a run is a phrase.
+UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{So}"
+_STOP_WORDS = """
+    a an and are as at be but by can do does for from has have how i if in into is it its me my no
+    not of on or should so such that the their then there these they this to us use used using was
+    we were what when where which who why will with would you your
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that a question is put together with; they are left out while others remain."""
+
+
+class Analyzers(NamedTuple):
+    """One analyzer per kind of field; its name is the tokenizer's name in the schema."""
+
+    words: TextAnalyzer
+    """Lower-case words as written."""
+    stems: TextAnalyzer
+    """Words without accents, reduced to their English stems."""
+    names: TextAnalyzer
+    """Whole identifiers, as `contextpull.sections.identifiers` joined them."""
+    characters: TextAnalyzer
+    """Single characters of scripts without spaces."""
+
+
+@cache
+def analyzers() -> Analyzers:
+    """The analyzers, built once per process."""
+    words = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+    stems = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+    names = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.lowercase())
+    characters = TextAnalyzerBuilder(Tokenizer.regex(f"[{UNSPACED}]"))
+    return Analyzers(
+        words.filter(Filter.remove_long(LONGEST_TERM)).build(),
+        stems.filter(Filter.remove_long(LONGEST_TERM))
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build(),
+        names.filter(Filter.remove_long(LONGEST_TERM)).build(),
+        characters.build(),
+    )

@@ -1,0 +1,369 @@
+"""`store.sqlite`, the truth: documents, sections, settings, one generation per committed ingest.
+
+The file is never changed in place.
+A writer works on a copy and renames it over the old one, so that a reader keeps a whole
+generation for as long as it likes, needs no lock and no write permission, and a writer that is
+killed leaves nothing behind but a temporary file.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from contextpull.errors import StoreError, StoreNotFound
+from contextpull.store.records import Address, Skipped, StoredDocument, StoredSection
+from contextpull.types import ParsedDocument, Section
+
+FILE = "store.sqlite"
+FORMAT = 1
+"""The version of the tables below. A store with a higher one is refused."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+    description TEXT NOT NULL, keywords TEXT NOT NULL, first_section INTEGER NOT NULL,
+    sections INTEGER NOT NULL, chars INTEGER NOT NULL, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL, problem TEXT NOT NULL, warnings TEXT NOT NULL);
+CREATE TABLE sections (
+    number INTEGER PRIMARY KEY, document INTEGER NOT NULL, slug TEXT NOT NULL,
+    headings TEXT NOT NULL, other_headings TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+    repeated_header TEXT NOT NULL, start INTEGER NOT NULL, first_line INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL);
+CREATE INDEX sections_by_fingerprint ON sections (fingerprint);
+CREATE TABLE anchors (
+    document INTEGER NOT NULL, slug TEXT NOT NULL, section INTEGER NOT NULL,
+    PRIMARY KEY (document, slug)) WITHOUT ROWID;
+CREATE TABLE skipped (path TEXT NOT NULL, reason TEXT NOT NULL);
+"""
+_SECTION_COLUMNS = (
+    "s.number, s.document, d.path, s.slug, s.headings, s.other_headings, s.kind, s.text,"
+    " s.repeated_header, s.start, s.first_line, s.fingerprint"
+)
+_MOST_PARAMETERS = 500
+
+SectionRow = tuple[str, str, str, str, str, str, int, int, int]
+"""The columns of a section behind its numbers: plain values, which are cheap to hand around."""
+AnchorRow = tuple[str, int]
+
+
+def fingerprint(text: str) -> int:
+    """A 64-bit hash of a text, white space around it aside; signed, as SQLite keeps it."""
+    digest = blake2b(text.strip().encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+class Database:
+    """One committed generation, read only."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file at `path`.
+
+        Raises StoreNotFound when there is none, StoreError when it is damaged or newer than this
+        program understands.
+        """
+        if not path.is_file():
+            raise StoreNotFound(
+                f"There is no store at {str(path.parent)!r}. Make one: contextpull ingest FOLDER"
+            )
+        self.path = path
+        try:
+            self._connection = _connect(path)
+            self.meta: dict[str, str] = dict(self._connection.execute("SELECT * FROM meta"))
+            check_format(self.meta, path)
+            self.generation = int(self.meta["generation"])
+        except (sqlite3.Error, KeyError, ValueError) as error:
+            raise StoreError(
+                f"The store at {str(path.parent)!r} is damaged ({error}). "
+                "Nothing of the corpus is lost: run contextpull ingest to build it again."
+            ) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @property
+    def root(self) -> str:
+        """The folder of the corpus."""
+        return self.meta["root"]
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """The settings that the sections were cut with."""
+        return dict(json.loads(self.meta["settings"]))
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many documents, sections and characters can be found."""
+        row = self._connection.execute(
+            "SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(chars), 0)"
+            " FROM documents WHERE problem = ''"
+        ).fetchone()
+        return (row[0], row[1], row[2])
+
+    def documents(self) -> list[StoredDocument]:
+        """Every document that the store knows, problems included, by path."""
+        rows = self._connection.execute("SELECT * FROM documents ORDER BY path")
+        return [StoredDocument._make(row) for row in rows]
+
+    def skipped(self) -> list[Skipped]:
+        """Every file that was seen and left out, by path."""
+        rows = self._connection.execute("SELECT path, reason FROM skipped ORDER BY path")
+        return [Skipped._make(row) for row in rows]
+
+    def sections(self, numbers: Sequence[int]) -> list[StoredSection]:
+        """The sections with these numbers, in the order asked for; unknown ones are left out."""
+        found: dict[int, StoredSection] = {}
+        for start in range(0, len(numbers), _MOST_PARAMETERS):
+            some = numbers[start : start + _MOST_PARAMETERS]
+            where = f"s.number IN ({','.join('?' * len(some))})"
+            found.update((row.number, row) for row in self._select(where, some))
+        return [found[number] for number in numbers if number in found]
+
+    def sections_of(self, document: StoredDocument) -> list[StoredSection]:
+        """The sections of one document, in reading order."""
+        last = document.first_section + document.sections - 1
+        return list(
+            self._select(
+                "s.number BETWEEN ? AND ? ORDER BY s.number", [document.first_section, last]
+            )
+        )
+
+    def resolve(self, document: StoredDocument, slug: str) -> int | None:
+        """The number of the section that this slug or anchor of the document leads to."""
+        row = self._connection.execute(
+            "SELECT number FROM sections WHERE number BETWEEN ? AND ? AND slug = ?"
+            " UNION ALL SELECT section FROM anchors WHERE document = ? AND slug = ?",
+            (*_numbers(document), slug, document.number, slug),
+        ).fetchone()
+        return row[0] if row else None
+
+    def slugs_of(self, document: StoredDocument) -> list[str]:
+        """Every slug of one document, in reading order, then its other anchors."""
+        rows = self._connection.execute(
+            "SELECT slug FROM sections WHERE number BETWEEN ? AND ?"
+            " UNION ALL SELECT slug FROM anchors WHERE document = ?",
+            (*_numbers(document), document.number),
+        )
+        return [row[0] for row in rows]
+
+    def copies(self, fingerprint: int, most: int = 100) -> list[Address]:
+        """Where sections with this text stand, by path; at most `most` of them."""
+        rows = self._connection.execute(
+            "SELECT s.number, s.document, d.path, s.slug FROM sections s"
+            " JOIN documents d ON d.number = s.document"
+            " WHERE s.fingerprint = ? ORDER BY d.path, s.number LIMIT ?",
+            (fingerprint, most),
+        )
+        return [Address._make(row) for row in rows]
+
+    def section_id(self, number: int) -> str | None:
+        """The id of the section with this number."""
+        row = self._connection.execute(
+            "SELECT d.path || '#' || s.slug FROM sections s"
+            " JOIN documents d ON d.number = s.document WHERE s.number = ?",
+            (number,),
+        ).fetchone()
+        return row[0] if row else None
+
+    def texts(self) -> Iterator[tuple[StoredDocument, list[tuple[int, str]]]]:
+        """Each document that has sections, by path, with their numbers and texts in order."""
+        for document in self.documents():
+            if document.sections:
+                rows = self._connection.execute(
+                    "SELECT number, text FROM sections"
+                    " WHERE number BETWEEN ? AND ? ORDER BY number",
+                    _numbers(document),
+                )
+                yield document, rows.fetchall()
+
+    def check(self) -> list[str]:
+        """What SQLite's own check finds wrong; empty when the file is sound."""
+        rows = self._connection.execute("PRAGMA quick_check(10)").fetchall()
+        return [row[0] for row in rows if row[0] != "ok"]
+
+    def _select(self, where: str, parameters: Sequence[Any]) -> Iterator[StoredSection]:
+        rows = self._connection.execute(
+            f"SELECT {_SECTION_COLUMNS} FROM sections s"
+            f" JOIN documents d ON d.number = s.document WHERE {where}",
+            parameters,
+        )
+        for number, document, path, slug, headings, others, *rest in rows:
+            yield StoredSection(
+                number, document, path, slug, _lines(headings), _lines(others), *rest
+            )
+
+
+class DatabaseWriter:
+    """The next generation in the making, in a copy of the file."""
+
+    def __init__(self, target: Path, copy_of: Database | None, generation: int) -> None:
+        """Start generation number `generation`, from a copy of an earlier one or from nothing."""
+        self._target = target
+        self._path = target.with_name(f"{target.name}.{os.getpid()}.new")
+        self._path.unlink(missing_ok=True)
+        if copy_of is not None:
+            shutil.copyfile(copy_of.path, self._path)
+        self._connection = sqlite3.connect(self._path, isolation_level=None)
+        # The copy is thrown away when anything goes wrong: no journal is needed.
+        self._connection.execute("PRAGMA page_size = 32768")
+        self._connection.execute("PRAGMA journal_mode = OFF")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.execute("BEGIN")
+        if copy_of is None:
+            for statement in _TABLES.split(";\n"):
+                self._connection.execute(statement)
+        self.generation = generation
+        self._next_document = self._maximum("documents") + 1
+        self._next_section = max(self._maximum("sections"), self._remembered("last_section")) + 1
+
+    def _maximum(self, table: str) -> int:
+        return int(
+            self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}").fetchone()[0]
+        )
+
+    def _remembered(self, key: str) -> int:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def add(
+        self, document: StoredDocument, sections: Sequence[SectionRow], anchors: Sequence[AnchorRow]
+    ) -> StoredDocument:
+        """Add a document that the store does not hold; its numbers are given here."""
+        stored = document._replace(
+            number=self._next_document, first_section=self._next_section, sections=len(sections)
+        )
+        self._next_document += 1
+        self._next_section += len(sections)
+        placeholders = ",".join("?" * len(stored))
+        self._connection.execute(f"INSERT INTO documents VALUES ({placeholders})", stored)
+        self._connection.executemany(
+            "INSERT INTO sections VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                (number, stored.number, *row)
+                for number, row in enumerate(sections, start=stored.first_section)
+            ),
+        )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO anchors VALUES (?,?,?)",
+            ((stored.number, slug, stored.first_section + at) for slug, at in anchors),
+        )
+        return stored
+
+    def remove(self, document: StoredDocument) -> None:
+        """Take a document and all its sections out."""
+        execute = self._connection.execute
+        execute("DELETE FROM sections WHERE number BETWEEN ? AND ?", _numbers(document))
+        execute("DELETE FROM anchors WHERE document = ?", (document.number,))
+        execute("DELETE FROM documents WHERE number = ?", (document.number,))
+
+    def touch(self, document: StoredDocument) -> None:
+        """Record a new size and time of a file whose content did not change."""
+        self._connection.execute(
+            "UPDATE documents SET size = ?, mtime_ns = ? WHERE number = ?",
+            (document.size, document.mtime_ns, document.number),
+        )
+
+    def replace_skipped(self, skipped: Iterable[Skipped]) -> None:
+        """Record which files were left out."""
+        self._connection.execute("DELETE FROM skipped")
+        self._connection.executemany("INSERT INTO skipped VALUES (?,?)", skipped)
+
+    def commit(self, root: str, settings: dict[str, int]) -> None:
+        """Make this the generation that every reader sees from now on."""
+        meta = {
+            "format": str(FORMAT),
+            "generation": str(self.generation),
+            "root": root,
+            "settings": json.dumps(settings),
+            "last_section": str(self._next_section - 1),
+        }
+        self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", meta.items())
+        self._connection.execute("COMMIT")
+        self._connection.close()
+        with self._path.open("rb") as written:
+            os.fsync(written.fileno())
+        self._path.replace(self._target)
+
+    def discard(self) -> None:
+        """Throw the unfinished generation away."""
+        self._connection.close()
+        self._path.unlink(missing_ok=True)
+
+
+def check_format(meta: dict[str, str], path: Path) -> None:
+    """Refuse a store that a newer program wrote."""
+    version = int(meta["format"])
+    if version > FORMAT:
+        raise StoreError(
+            f"The store at {str(path.parent)!r} has format {version}; this contextpull reads up to"
+            f" format {FORMAT}. Upgrade contextpull, or name another store with --store."
+        )
+
+
+def new_document(path: str, parsed: ParsedDocument | None, **facts: Any) -> StoredDocument:
+    """A document on its way into the store; the writer gives it its numbers."""
+    values: dict[str, Any] = {
+        "number": 0,
+        "path": path,
+        "title": parsed.title if parsed else "",
+        "description": parsed.description if parsed else "",
+        "keywords": parsed.keywords if parsed else "",
+        "first_section": 0,
+        "sections": 0,
+        "chars": 0,
+        "problem": "",
+        "warnings": "",
+    }
+    return StoredDocument(**(values | facts))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what killed writers left; only the holder of the lock may."""
+    for leftover in folder.glob("*.new"):
+        leftover.unlink(missing_ok=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # Immutable: the file never changes, so SQLite needs no lock and no file beside it.
+    location = quote(os.fsencode(path.resolve()))
+    return sqlite3.connect(
+        f"file:{location}?mode=ro&immutable=1", uri=True, check_same_thread=False
+    )
+
+
+def section_rows(sections: Sequence[Section]) -> list[SectionRow]:
+    """The sections of one document as the database keeps them."""
+    return [
+        (
+            section.slug,
+            "\n".join(section.headings),
+            "\n".join(section.other_headings),
+            section.kind,
+            section.text,
+            section.repeated_header,
+            section.start,
+            section.first_line,
+            fingerprint(section.text),
+        )
+        for section in sections
+    ]
+
+
+def anchor_rows(sections: Sequence[Section]) -> list[AnchorRow]:
+    """The other anchors of one document, each with the position of the section it leads to."""
+    return [(slug, at) for at, section in enumerate(sections) for slug in section.anchors]
+
+
+def _numbers(document: StoredDocument) -> tuple[int, int]:
+    """The first and the last section number of a document."""
+    return (document.first_section, document.first_section + document.sections - 1)
+
+
+def _lines(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split("\n")) if joined else ()

@@ -1,0 +1,95 @@
+"""What is derived from the database: made beside an ingest, checked, rebuilt."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contextpull.errors import StoreError
+from contextpull.sections.fields import SearchFields
+from contextpull.store import flat_text, lexical
+from contextpull.store.database import Database
+from contextpull.store.flat_text import FlatText, write_flat_text
+from contextpull.store.lexical import LexicalIndex, LexicalWriter
+from contextpull.store.parsing import fields_of
+from contextpull.store.records import StoredDocument
+
+_BYTES_PER_SECTION = 400
+"""A rough size of a section, to choose how much memory the engine gets."""
+
+
+class DerivedWriter:
+    """Brings the derived parts from one generation to the next while an ingest runs."""
+
+    def __init__(self, store: Path, previous: Database | None, *, bytes_to_add: int) -> None:
+        """Prepare to follow `previous`, or to start from nothing when it is None."""
+        self._store = store
+        self._must_rebuild = bool(previous and _lexical_problem(store, previous.generation))
+        if not self._must_rebuild:
+            sections = bytes_to_add // _BYTES_PER_SECTION
+            folder = store / lexical.FOLDER
+            self._writer = LexicalWriter(folder, afresh=previous is None, sections=sections)
+
+    def remove(self, document: StoredDocument) -> None:
+        """A document's sections go."""
+        if not self._must_rebuild:
+            self._writer.remove_document(document.number)
+
+    def add(self, document: StoredDocument, fields: Sequence[tuple[str, ...]]) -> None:
+        """A document's sections come."""
+        if not self._must_rebuild:
+            for number, each in enumerate(fields, start=document.first_section):
+                self._writer.add(number, document.number, SearchFields(*each))
+
+    def commit(self, database: Database) -> None:
+        """Make the derived parts those of the generation that was just committed."""
+        if self._must_rebuild:
+            rebuild_lexical(self._store, database)
+        else:
+            self._writer.commit(database.generation)
+        rebuild_flat_text(self._store, database)
+
+
+def derived_problems(store: Path, database: Database) -> list[str]:
+    """What is missing, behind or damaged, in words; empty when all is well."""
+    problems = [_lexical_problem(store, database.generation), _flat_problem(store, database)]
+    return [problem for problem in problems if problem]
+
+
+def rebuild(store: Path, database: Database) -> None:
+    """Build every derived part that is not in order anew from the database."""
+    if _lexical_problem(store, database.generation):
+        rebuild_lexical(store, database)
+    if _flat_problem(store, database):
+        rebuild_flat_text(store, database)
+
+
+def rebuild_lexical(store: Path, database: Database) -> None:
+    """Build the lexical index anew in the folder `store`."""
+    _, sections, _ = database.counts()
+    writer = LexicalWriter(store / lexical.FOLDER, afresh=True, sections=sections)
+    for document in database.documents():
+        if document.sections:
+            stored = database.sections_of(document)
+            for section, fields in zip(stored, fields_of(document, stored), strict=True):
+                writer.add(section.number, document.number, fields)
+    writer.commit(database.generation)
+
+
+def rebuild_flat_text(store: Path, database: Database) -> None:
+    """Write the flat text anew in the folder `store`."""
+    write_flat_text(store / flat_text.FILE, database.generation, database.texts())
+
+
+def _lexical_problem(store: Path, generation: int) -> str:
+    try:
+        found = LexicalIndex.open(store / lexical.FOLDER).generation
+    except StoreError:
+        return "the lexical index was missing or damaged"
+    return "" if found == generation else "the lexical index was not of the last generation"
+
+
+def _flat_problem(store: Path, database: Database) -> str:
+    try:
+        found = FlatText(store / flat_text.FILE).generation
+    except StoreError:
+        return "the flat text was missing or damaged"
+    return "" if found == database.generation else "the flat text was not of the last generation"

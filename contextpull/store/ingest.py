@@ -1,0 +1,284 @@
+"""From a folder to a committed generation; only what changed is read again."""
+
+import gc
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from contextpull.config import CutSettings, ReadLimits
+from contextpull.documents.discovery import Discovery, SourceFile, discover
+from contextpull.errors import StoreBusy, StoreConflict, StoreError, StoreNotFound
+from contextpull.store.database import FILE, Database, DatabaseWriter, remove_leftovers
+from contextpull.store.derived import DerivedWriter, derived_problems, rebuild
+from contextpull.store.parsing import ParsedFile, digest, parse_file
+from contextpull.store.records import Skipped, StoredDocument
+
+LOCK = "writer.lock"
+CUTTING_VERSION = 1
+"""Raised whenever readers or cutting change what sections come out; every file is then cut anew."""
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes in all."""
+
+_BATCH_BYTES = 512 * 1024
+_SERIAL_BYTES = 6 * 1024 * 1024
+"""Below this, starting worker processes costs more than it saves."""
+_BATCHES_IN_FLIGHT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest found and did."""
+
+    generation: int
+    documents: int
+    sections: int
+    chars: int
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+    """Files that are not in the store, by path, each with its reason."""
+    warnings: tuple[Skipped, ...]
+    """Files that are in the store and deserve a look."""
+    notes: tuple[str, ...]
+    """What was repaired or redone beside the changes."""
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What has to happen to get from the previous generation to the corpus as it is."""
+
+    to_parse: list[SourceFile]
+    to_touch: list[StoredDocument]
+    to_remove: list[StoredDocument]
+    """Documents whose old sections go, whether or not new ones come."""
+    gone: int
+    skipped: list[Skipped]
+    skipped_changed: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.to_parse or self.to_touch or self.to_remove or self.skipped_changed)
+
+
+def writer_lock(store: Path) -> FileLock:
+    """The lock that one writer at a time holds."""
+    return FileLock(store / LOCK)
+
+
+def ingest(
+    root: Path,
+    store: Path,
+    settings: CutSettings | None = None,
+    *,
+    verify: bool = False,
+    progress: Progress | None = None,
+    limits: ReadLimits | None = None,
+) -> IngestReport:
+    """Bring the store up to date with the folder `root` and commit that as one generation.
+
+    A file whose size and time are unchanged is not read, unless `verify` asks for every hash.
+    Raises StoreBusy when another process is writing, StoreConflict when the store holds another
+    corpus, StoreError when it cannot be written.
+    """
+    found = discover(root, leave_out=store)
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        with writer_lock(store).acquire(timeout=0):
+            remove_leftovers(store)
+            work = _Ingest(root.resolve(), store, settings or CutSettings(), limits or ReadLimits())
+            return work.run(found, verify, progress)
+    except Timeout:
+        raise StoreBusy(
+            f"Another process is writing to the store {str(store)!r}. Try again when it is done."
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f"The store {str(store)!r} cannot be written: {error.strerror or error}."
+            " Name another place with --store."
+        ) from error
+
+
+class _Ingest:
+    def __init__(self, root: Path, store: Path, settings: CutSettings, limits: ReadLimits) -> None:
+        self._started = time.monotonic()
+        self._root = os.fsencode(root).decode("utf-8", "backslashreplace")
+        self._store = store
+        self._settings = settings
+        self._limits = limits
+        self._notes: list[str] = []
+        self._previous = self._open_previous()
+
+    def run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
+        known = {each.path: each for each in self._previous.documents()} if self._previous else {}
+        plan = self._plan(found, known, verify)
+        if self._previous is None or not plan.is_empty or self._recut:
+            parsed_before = {file.path for file in plan.to_parse} & known.keys()
+            self._write(plan, progress)
+        else:
+            parsed_before = set()
+            self._repair()
+        return self._report(plan, parsed_before)
+
+    def _open_previous(self) -> Database | None:
+        self._recut = False
+        try:
+            previous = Database(self._store / FILE)
+        except StoreNotFound:
+            return None
+        except StoreError as error:
+            if "format" in str(error):
+                raise
+            self._notes.append("the store was damaged; it was built again from the corpus")
+            return None
+        if previous.root != self._root:
+            raise StoreConflict(
+                f"The store {str(self._store)!r} holds the corpus {previous.root!r}, not "
+                f"{self._root!r}. Name another store with --store, or delete that folder."
+            )
+        if previous.settings != self._recorded_settings():
+            self._recut = True
+            self._notes.append("the settings changed; every document was cut anew")
+        return previous
+
+    def _recorded_settings(self) -> dict[str, int]:
+        return {**self._settings.as_dict(), "cutting_version": CUTTING_VERSION}
+
+    def _plan(self, found: Discovery, known: dict[str, StoredDocument], verify: bool) -> _Plan:
+        plan = _Plan([], [], [], 0, [], False)
+        for file in found.files:
+            before = known.pop(file.path, None)
+            if before is None:
+                plan.to_parse.append(file)
+            elif self._recut or before.size != file.size or before.mtime_ns != file.mtime_ns:
+                self._plan_suspect(plan, file, before)
+            elif verify and _digest_of(file) != before.digest:
+                plan.to_parse.append(file)
+                plan.to_remove.append(before)
+        plan.to_remove.extend(known.values())
+        plan.gone = len(known)
+        plan.skipped = [Skipped(each.path, each.reason) for each in found.skipped]
+        plan.skipped_changed = not self._previous or self._previous.skipped() != plan.skipped
+        return plan
+
+    def _plan_suspect(self, plan: _Plan, file: SourceFile, before: StoredDocument) -> None:
+        """A file whose size or time differs: read it again only if its content does."""
+        same = not self._recut and before.size == file.size and _digest_of(file) == before.digest
+        if same:
+            plan.to_touch.append(before._replace(size=file.size, mtime_ns=file.mtime_ns))
+        else:
+            plan.to_parse.append(file)
+            plan.to_remove.append(before)
+
+    def _write(self, plan: _Plan, progress: Progress | None) -> None:
+        generation = self._previous.generation + 1 if self._previous else 1
+        base = None if self._recut else self._previous
+        writer = DatabaseWriter(self._store / FILE, base, generation)
+        total = sum(file.size for file in plan.to_parse)
+        derived = DerivedWriter(self._store, base, bytes_to_add=total)
+        try:
+            for document in plan.to_remove if base else ():
+                writer.remove(document)
+                derived.remove(document)
+            for document in plan.to_touch:
+                writer.touch(document)
+            done = 0
+            for parsed in self._parse(plan.to_parse, total):
+                stored = writer.add(parsed.document, parsed.sections, parsed.anchors)
+                derived.add(stored, parsed.fields)
+                done += max(parsed.document.size, 0)
+                if progress:
+                    progress(done, total)
+            writer.replace_skipped(plan.skipped)
+            writer.commit(self._root, self._recorded_settings())
+        except BaseException:
+            writer.discard()
+            raise
+        self._previous = Database(self._store / FILE)
+        derived.commit(self._previous)
+
+    def _parse(self, files: Sequence[SourceFile], total: int) -> Iterator[ParsedFile]:
+        """Read and cut, in order; in worker processes when there is much to read."""
+        now = time.time_ns()
+        workers = os.cpu_count() or 1
+        if total < _SERIAL_BYTES or workers == 1:
+            for file in files:
+                yield parse_file(file, self._settings, self._limits, now)
+            return
+        # Parsing makes no cycles: the workers go without the collector, which would find none.
+        context = get_context("spawn")
+        with ProcessPoolExecutor(min(workers, 8), context, gc.disable) as pool:
+            waiting: deque[Future[list[ParsedFile]]] = deque()
+            for batch in _batches(files):
+                waiting.append(pool.submit(_parse_batch, batch, self._settings, self._limits, now))
+                if len(waiting) >= _BATCHES_IN_FLIGHT:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+
+    def _repair(self) -> None:
+        """Nothing changed in the corpus: make sure that everything derived stands."""
+        assert self._previous is not None
+        problems = derived_problems(self._store, self._previous)
+        if problems:
+            rebuild(self._store, self._previous)
+            self._notes += [f"{problem}; it was built again" for problem in problems]
+
+    def _report(self, plan: _Plan, parsed_before: set[str]) -> IngestReport:
+        assert self._previous is not None
+        documents = self._previous.documents()
+        count, sections, chars = self._previous.counts()
+        problems = [Skipped(each.path, each.problem) for each in documents if each.problem]
+        warnings = [Skipped(each.path, each.warnings) for each in documents if each.warnings]
+        changed = len(parsed_before)
+        return IngestReport(
+            generation=self._previous.generation,
+            documents=count,
+            sections=sections,
+            chars=chars,
+            added=len(plan.to_parse) - changed,
+            changed=changed,
+            removed=plan.gone,
+            unchanged=len(documents) - len(plan.to_parse),
+            skipped=tuple(sorted([*plan.skipped, *problems])),
+            warnings=tuple(warnings),
+            notes=tuple(self._notes),
+            seconds=time.monotonic() - self._started,
+        )
+
+
+def _parse_batch(
+    files: Sequence[SourceFile], settings: CutSettings, limits: ReadLimits, now_ns: int
+) -> list[ParsedFile]:
+    return [parse_file(file, settings, limits, now_ns) for file in files]
+
+
+def _batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
+    batch: list[SourceFile] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += file.size
+        if size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _digest_of(file: SourceFile) -> bytes | None:
+    try:
+        with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
+            return digest(stream.read())
+    except OSError:
+        return None

@@ -1,0 +1,192 @@
+"""The lexical index: BM25 over the fields of each section. Derived from the database."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+from tantivy import Document, Index, Occur, Query, SchemaBuilder
+
+from contextpull.errors import StoreError
+from contextpull.sections.fields import SearchFields
+from contextpull.store.analysis import analyzers
+from contextpull.store.querying import Weights, compile_query, terms_of
+
+FOLDER = "lexical"
+
+_HEAP_PER_THREAD = 64_000_000
+_SMALLEST_HEAP = 20_000_000
+_MANY_SECTIONS = 5_000
+_MARKER = 1
+_READ_ONLY = "Lockfile"
+"""What the engine says when it cannot make a lock file beside the index."""
+
+
+class Scored(NamedTuple):
+    """A section by number, with its BM25 score."""
+
+    number: int
+    score: float
+
+
+class LexicalIndex:
+    """The index as of one generation, for any number of searches."""
+
+    def __init__(
+        self, index: Index, mirror: "tempfile.TemporaryDirectory[str] | None" = None
+    ) -> None:
+        _register(index)
+        index.config_reader(reload_policy="manual")
+        index.reload()
+        self._index = index
+        self._mirror = mirror
+        self._searcher = index.searcher()
+
+    @classmethod
+    def open(cls, folder: Path) -> "LexicalIndex":
+        """Open the index in a folder; a folder that cannot be written to is no hindrance.
+
+        Raises StoreError when there is no index, or none that this program can read.
+        """
+        if not (folder / "meta.json").is_file():
+            raise StoreError(f"There is no lexical index at {str(folder)!r}.")
+        try:
+            return cls(Index(_schema(), path=str(folder)))
+        except (ValueError, OSError) as error:
+            if _READ_ONLY not in str(error):
+                raise StoreError(f"The lexical index cannot be read: {error}") from error
+        return cls._open_mirror(folder)
+
+    @classmethod
+    def _open_mirror(cls, folder: Path) -> "LexicalIndex":
+        """Open through links from a folder of our own, where the engine can make its lock file."""
+        mirror = tempfile.TemporaryDirectory(prefix="contextpull-")
+        for file in folder.iterdir():
+            if file.suffix != ".lock":
+                Path(mirror.name, file.name).symlink_to(file.resolve())
+        try:
+            return cls(Index(_schema(), path=mirror.name), mirror)
+        except (ValueError, OSError) as error:
+            mirror.cleanup()
+            raise StoreError(f"The lexical index cannot be read: {error}") from error
+
+    @property
+    def generation(self) -> int:
+        """The generation of the database that the index was built from; 0 when it says none."""
+        marker = Query.term_query(self._index.schema, "marker", _MARKER)
+        hits = self._searcher.search(marker, 1).hits
+        if not hits:
+            return 0
+        values = self._searcher.fast_field_values("generation", [address for _, address in hits])
+        return int(values[0] or 0)
+
+    def search(
+        self,
+        query: str,
+        limit: int,
+        documents: Sequence[int] | None = None,
+        weights: Weights | None = None,
+    ) -> list[Scored]:
+        """The best `limit` sections, best first; equal scores in no promised order.
+
+        `documents` restricts the search to documents by number.
+        """
+        terms = terms_of(query)
+        if terms.is_empty or documents == []:
+            return []
+        compiled = compile_query(terms, self._index.schema, self._searcher, weights)
+        if documents is not None:
+            within = Query.term_set_query(self._index.schema, "document", list(documents))
+            within = Query.const_score_query(within, 0.0)
+            compiled = Query.boolean_query([(Occur.Must, compiled), (Occur.Must, within)])
+        hits = self._searcher.search(compiled, limit, count=False).hits
+        numbers = self._searcher.fast_field_values("section", [address for _, address in hits])
+        return [
+            Scored(int(number), float(score))
+            for number, (score, _) in zip(numbers, hits, strict=True)
+            if number is not None
+        ]
+
+
+class LexicalWriter:
+    """Adds and removes sections; nothing is seen before `commit`."""
+
+    def __init__(self, folder: Path | None, *, afresh: bool, sections: int = 0) -> None:
+        """Write the index in `folder`, or one in memory when it is None.
+
+        `afresh` throws away what is there. `sections` says about how many will be added.
+        """
+        if folder is not None:
+            if afresh:
+                shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._index = Index(_schema(), path=str(folder) if folder else None)
+        _register(self._index)
+        threads = min(4, os.cpu_count() or 1) if sections > _MANY_SECTIONS else 1
+        heap = max(_SMALLEST_HEAP, _HEAP_PER_THREAD if sections > _MANY_SECTIONS else 0)
+        self._writer = self._index.writer(heap * threads, threads)
+
+    def add(self, number: int, document: int, fields: SearchFields) -> None:
+        """Add one section under its number."""
+        entry = Document()
+        entry.add_unsigned("section", number)
+        entry.add_unsigned("document", document)
+        for name, text in zip(fields._fields, fields, strict=True):
+            if text:
+                entry.add_text(name, text)
+        entry.add_text("stems", fields.body)
+        if not fields.body.isascii():
+            entry.add_text("characters", fields.body)
+        self._writer.add_document(entry)
+
+    def remove_document(self, document: int) -> None:
+        """Remove every section of a document."""
+        self._writer.delete_documents_by_term("document", document)
+
+    def commit(self, generation: int) -> Index:
+        """Make everything visible at once, marked with the generation that it belongs to."""
+        self._writer.delete_documents_by_term("marker", _MARKER)
+        marker = Document()
+        marker.add_unsigned("marker", _MARKER)
+        marker.add_unsigned("generation", generation)
+        self._writer.add_document(marker)
+        self._writer.commit()
+        self._writer.wait_merging_threads()
+        if self._folder:
+            _share(self._folder)
+        return self._index
+
+
+def _schema() -> tantivy.Schema:
+    builder = SchemaBuilder()
+    builder.add_unsigned_field("section", fast=True)
+    builder.add_unsigned_field("document", indexed=True)
+    builder.add_unsigned_field("marker", indexed=True)
+    builder.add_unsigned_field("generation", fast=True)
+    builder.add_text_field("body", tokenizer_name="words", index_option="position")
+    builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
+    builder.add_text_field("headings", tokenizer_name="stems", index_option="freq")
+    builder.add_text_field("context", tokenizer_name="stems", index_option="freq")
+    builder.add_text_field("identifiers", tokenizer_name="names", index_option="freq")
+    builder.add_text_field("definitions", tokenizer_name="names", index_option="freq")
+    builder.add_text_field("characters", tokenizer_name="characters", index_option="position")
+    return builder.build()
+
+
+def _register(index: Index) -> None:
+    for name, analyzer in analyzers()._asdict().items():
+        index.register_tokenizer(name, analyzer)
+
+
+def _share(folder: Path) -> None:
+    """Give the engine's private bookkeeping files the permissions of their neighbours."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for name in ("meta.json", ".managed.json"):
+        with suppress(OSError):
+            (folder / name).chmod(0o666 & ~mask)

@@ -1,0 +1,125 @@
+"""One file of the corpus to sections and what is searched of them; runs in worker processes."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from contextpull.config import CutSettings, ReadLimits
+from contextpull.documents.discovery import SourceFile
+from contextpull.documents.formats import reader_of
+from contextpull.errors import ContextPullError, DocumentError
+from contextpull.sections.cutting import cut
+from contextpull.sections.fields import Searchable, SearchFields, search_fields
+from contextpull.store.database import (
+    AnchorRow,
+    SectionRow,
+    anchor_rows,
+    new_document,
+    section_rows,
+)
+from contextpull.store.records import StoredDocument
+from contextpull.types import ParsedDocument, Section
+
+UNKNOWN_SIZE = -1
+"""Recorded for a file that must be tried again even when it looks unchanged."""
+
+_SUMMARY_CHARS = 160
+_FRESH_NS = 50_000_000
+"""A file written so shortly before it was read may change again within one tick of its clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What became of one file, in plain values that pass cheaply between processes."""
+
+    document: StoredDocument
+    sections: list[SectionRow]
+    anchors: list[AnchorRow]
+    fields: list[tuple[str, ...]]
+    """The values of SearchFields, section by section."""
+
+
+def digest(data: bytes) -> bytes:
+    """The hash by which a file's content is known again."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def parse_file(
+    file: SourceFile, settings: CutSettings, limits: ReadLimits, now_ns: int
+) -> ParsedFile:
+    """Read one file and cut it; a problem becomes part of the result, never an exception."""
+    mtime = 0 if file.mtime_ns > now_ns - _FRESH_NS else file.mtime_ns
+    facts = {"size": file.size, "mtime_ns": mtime, "digest": b""}
+    try:
+        data = _contents(file, limits)
+        facts |= {"size": len(data), "digest": digest(data)}
+        parsed = reader_of(file.path)(data)
+        sections = cut(parsed, settings)
+    except DocumentError as error:
+        return _problem(file, facts, str(error))
+    except (OSError, ContextPullError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return _problem(file, facts | {"size": UNKNOWN_SIZE}, f"cannot be read: {reason}")
+    except Exception as error:  # a reader's fault costs its file, not the ingest
+        return _problem(file, facts, f"its reader failed: {type(error).__name__}: {error}")
+    if not sections:
+        return _problem(file, facts, "no text in it")
+    return _parsed(file, facts, parsed, sections)
+
+
+def _contents(file: SourceFile, limits: ReadLimits) -> bytes:
+    if file.size > limits.max_file_bytes:
+        raise DocumentError(
+            f"larger than {limits.max_file_bytes // 1024**2} MB; split it or leave it out"
+        )
+    with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
+        return stream.read(limits.max_file_bytes + 1)
+
+
+def _problem(file: SourceFile, facts: dict[str, object], reason: str) -> ParsedFile:
+    return ParsedFile(new_document(file.path, None, problem=reason, **facts), [], [], [])
+
+
+def _parsed(
+    file: SourceFile, facts: dict[str, object], parsed: ParsedDocument, sections: list[Section]
+) -> ParsedFile:
+    document = new_document(
+        file.path,
+        parsed,
+        chars=sum(len(section.text) for section in sections),
+        warnings="\n".join(parsed.warnings),
+        **facts,
+    )
+    document = document._replace(
+        title=parsed.title or _first_heading(sections) or Path(file.path).stem,
+        description=parsed.description or _first_sentence(sections),
+    )
+    fields = [tuple(each) for each in fields_of(document, sections)]
+    return ParsedFile(document, section_rows(sections), anchor_rows(sections), fields)
+
+
+def fields_of(document: StoredDocument, sections: Sequence[Searchable]) -> list[SearchFields]:
+    """What is searched of each section of a document."""
+    path_words = os.path.splitext(document.path)[0].replace("/", " ")  # noqa: PTH122
+    about = [document.title, document.description, document.keywords, path_words]
+    return search_fields(sections, "\n".join(about))
+
+
+def _first_heading(sections: list[Section]) -> str:
+    return next((section.headings[0] for section in sections if section.headings), "")
+
+
+def _first_sentence(sections: list[Section]) -> str:
+    """The beginning of the first running text, as a summary."""
+    for section in sections:
+        if section.kind in {"prose", "list"}:
+            for line in _paragraphs(section.text):
+                return line if len(line) <= _SUMMARY_CHARS else line[: _SUMMARY_CHARS - 1] + "…"
+    return ""
+
+
+def _paragraphs(text: str) -> list[str]:
+    paragraphs = (" ".join(part.split()) for part in text[:4_000].split("\n\n"))
+    return [part for part in paragraphs if part and part[0] not in "#<!|`:-=[+>{@"]

@@ -1,0 +1,81 @@
+"""What the store gives back."""
+
+from typing import NamedTuple
+
+from contextpull.sections.cutting import line_ends
+
+
+class StoredDocument(NamedTuple):
+    """One file of the corpus, as the last ingest saw it."""
+
+    number: int
+    path: str
+    title: str
+    description: str
+    keywords: str
+    first_section: int
+    sections: int
+    """How many; they are numbered from `first_section` on, in reading order."""
+    chars: int
+    size: int
+    """Bytes of the file; -1 when it must be looked at again whatever its size."""
+    mtime_ns: int
+    digest: bytes
+    problem: str
+    """Why nothing of the file is in the store; empty when its sections are."""
+    warnings: str
+
+
+class StoredSection(NamedTuple):
+    """One section, with its place in document and corpus."""
+
+    number: int
+    """Its key in the store; a later ingest may number it anew."""
+    document: int
+    path: str
+    slug: str
+    headings: tuple[str, ...]
+    other_headings: tuple[str, ...]
+    kind: str
+    text: str
+    repeated_header: str
+    start: int
+    first_line: int
+    fingerprint: int
+    """Equal for sections whose text is the same but for white space around it."""
+
+    @property
+    def id(self) -> str:
+        """`path/of/file.md#slug`."""
+        return f"{self.path}#{self.slug}"
+
+    @property
+    def heading_path(self) -> str:
+        """The headings joined as they are shown."""
+        return " > ".join(self.headings)
+
+    @property
+    def last_line(self) -> int:
+        """The line of the file that the text ends on, blank lines behind it aside."""
+        return self.first_line + line_ends(self.text.rstrip())
+
+
+class Address(NamedTuple):
+    """Where a section stands, without its text."""
+
+    number: int
+    document: int
+    path: str
+    slug: str
+
+    @property
+    def id(self) -> str:
+        """`path/of/file.md#slug`."""
+        return f"{self.path}#{self.slug}"
+
+
+class Skipped(NamedTuple):
+    """A file that is not in the store, and why."""
+
+    path: str
+    reason: str

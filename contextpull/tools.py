@@ -1,0 +1,283 @@
+"""The four tools: names, descriptions, schemas, and one dispatcher.
+
+The MCP server, the evaluation loop and embedders use these definitions unchanged.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from contextpull.retrieval import rendering
+from contextpull.config import Snippets
+from contextpull.errors import ContextPullError
+from contextpull.retrieval.grep import grep
+from contextpull.retrieval.listing import list_contents
+from contextpull.retrieval.reading import MOST_IDS, read
+from contextpull.retrieval.search import search
+from contextpull.store import Snapshot, Store
+
+DISCIPLINE = """\
+These tools read a folder of documents, cut into sections. A section id is path#heading-slug.
+- search finds sections by words or names; its snippets are pointers, not evidence.
+- grep finds exact strings and patterns: codes, flags, every mention.
+- read returns sections verbatim. Read before you answer; answer only from what you read.
+- index lists documents, and a document's sections.
+Compare: read both sides. Count or list: grep, then read. Cite the id of each section you use, \
+like [guide/setup.md#install]. If nothing answers, say so."""
+"""What a model must know to use the tools well; hosts show it before everything else."""
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[list[str], BeforeValidator(_as_list)]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SearchArguments(_Arguments):
+    """Arguments of `search`."""
+
+    query: str = Field(min_length=1, description='Words or names; "quoted" must occur as a phrase')
+    paths: Texts = Field(default=[], description="Only these documents, folders or globs")
+    limit: int = Field(default=10, ge=1, le=50)
+    offset: int = Field(default=0, ge=0, le=1000)
+
+
+class GrepArguments(_Arguments):
+    """Arguments of `grep`."""
+
+    pattern: str = Field(min_length=1, description="Text to find, or RE2 expression")
+    regex: bool = False
+    ignore_case: bool | None = Field(
+        default=None, description="Default: yes, unless the pattern has capitals"
+    )
+    paths: Texts = Field(default=[], description="Only these documents, folders or globs")
+    context: int = Field(default=0, ge=0, le=10, description="Lines around each match")
+    limit: int = Field(default=20, ge=1, le=100)
+    offset: int = Field(default=0, ge=0, le=100_000)
+
+
+class ReadArguments(_Arguments):
+    """Arguments of `read`."""
+
+    ids: Texts = Field(
+        min_length=1, max_length=MOST_IDS, description="Section ids, or a path for a whole document"
+    )
+    context: int = Field(default=0, ge=0, le=5, description="Sections around each")
+    offset: int = Field(
+        default=0, ge=0, description="Character to go on from, as a cut result says"
+    )
+
+
+class IndexArguments(_Arguments):
+    """Arguments of `index`."""
+
+    path: str = Field(default="", description="Folder, glob or document; empty for everything")
+    offset: int = Field(default=0, ge=0)
+
+
+class ToolResult(NamedTuple):
+    """What a call gives back."""
+
+    text: str
+    """For the model."""
+    data: dict[str, Any]
+    """The same for programs; an error is `{"error": …}`."""
+    is_error: bool = False
+
+
+class Tool(NamedTuple):
+    """One tool, as every host is told of it."""
+
+    name: str
+    description: str
+    arguments: type[_Arguments]
+    example: dict[str, Any]
+    """A call that is right, to be shown beside one that is wrong."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments, without what no model needs."""
+        return _input_schema(self.arguments)
+
+
+TOOLS = (
+    Tool(
+        "search",
+        "Find the sections that match words or names best. Returns ids with snippets: pointers to "
+        "read, not evidence.",
+        SearchArguments,
+        {"query": "clear the cache", "limit": 5},
+    ),
+    Tool(
+        "grep",
+        "Find every line with an exact string, or an RE2 regular expression, in document order, "
+        "with section ids, line numbers and counts.",
+        GrepArguments,
+        {"pattern": "--no-cache", "paths": "guide/"},
+    ),
+    Tool(
+        "read",
+        "Return sections verbatim by id: the evidence to answer from and cite.",
+        ReadArguments,
+        {"ids": ["guide/setup.md#install"]},
+    ),
+    Tool(
+        "index",
+        "List the documents, those of a folder, or the sections of one document with their ids "
+        "and sizes.",
+        IndexArguments,
+        {"path": "guide/"},
+    ),
+)
+"""All tools, in the order in which they are listed."""
+
+
+class ToolSession:
+    """One client's use of the tools over a store: remembers which text it has been shown."""
+
+    def __init__(self, store: Store, snippets: Snippets = "short") -> None:
+        self._store = store
+        self._snippets = snippets
+        self._seen: dict[str, int] = {}
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run a tool; what goes wrong for a reason the caller can act on is an error result."""
+        tool = next((each for each in TOOLS if each.name == name), None)
+        if tool is None:
+            names = ", ".join(each.name for each in TOOLS)
+            return _error(f"There is no tool {name!r}. The tools are {names}.")
+        try:
+            checked = tool.arguments.model_validate(dict(arguments))
+        except ValidationError as error:
+            return _error(_explained(tool, error))
+        try:
+            return _RUN[name](self, self._store.snapshot(), checked)
+        except ContextPullError as error:
+            return _error(str(error))
+
+    def _search(self, snapshot: Snapshot, arguments: SearchArguments) -> ToolResult:
+        result = search(
+            snapshot,
+            arguments.query,
+            limit=arguments.limit,
+            offset=arguments.offset,
+            paths=arguments.paths,
+            snippets=self._snippets,
+        )
+        for hit in result.hits:
+            self._seen.setdefault(hit.section.id, hit.section.fingerprint)
+        elsewhere = (
+            bool(arguments.paths)
+            and not result.hits
+            and _matches_elsewhere(snapshot, arguments.query)
+        )
+        text = rendering.search_text(snapshot, arguments.query, result, elsewhere)
+        return ToolResult(text, rendering.search_data(result))
+
+    def _grep(self, snapshot: Snapshot, arguments: GrepArguments) -> ToolResult:
+        result = grep(snapshot, **arguments.model_dump())
+        text = rendering.grep_text(snapshot, arguments.pattern, arguments.regex, result)
+        return ToolResult(text, rendering.grep_data(result))
+
+    def _read(self, snapshot: Snapshot, arguments: ReadArguments) -> ToolResult:
+        sections = read(snapshot, arguments.ids, context=arguments.context)
+        changed = {
+            each.section.id
+            for each in sections
+            if self._seen.get(each.section.id, each.section.fingerprint) != each.section.fingerprint
+        }
+        self._seen.update((each.section.id, each.section.fingerprint) for each in sections)
+        text = rendering.read_text(sections, arguments.offset, changed)
+        return ToolResult(text, rendering.read_data(sections))
+
+    def _index(self, snapshot: Snapshot, arguments: IndexArguments) -> ToolResult:
+        listing = list_contents(snapshot, arguments.path, offset=arguments.offset)
+        return ToolResult(rendering.index_text(listing), rendering.index_data(listing))
+
+
+_RUN: dict[str, Callable[[ToolSession, Snapshot, Any], ToolResult]] = {
+    "search": ToolSession._search,
+    "grep": ToolSession._grep,
+    "read": ToolSession._read,
+    "index": ToolSession._index,
+}
+
+
+def anthropic_tools() -> list[dict[str, Any]]:
+    """The tools as the Anthropic Messages API takes them."""
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+        for tool in TOOLS
+    ]
+
+
+def openai_tools() -> list[dict[str, Any]]:
+    """The tools as the OpenAI Responses API takes them."""
+    return [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.schema,
+            "strict": False,
+        }
+        for tool in TOOLS
+    ]
+
+
+def _error(message: str) -> ToolResult:
+    return ToolResult(message, {"error": message}, is_error=True)
+
+
+def _matches_elsewhere(snapshot: Snapshot, query: str) -> bool:
+    return bool(search(snapshot, query, limit=1, snippets="heading").hits)
+
+
+def _input_schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    schema = arguments.model_json_schema()
+    properties = {name: _plain(facts) for name, facts in schema["properties"].items()}
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": schema["required"]} if "required" in schema else {}),
+        "additionalProperties": False,
+    }
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """One property without titles and null; a list of texts may also be given as one text."""
+    plain = {key: value for key, value in facts.items() if key not in {"title", "anyOf"}}
+    if "anyOf" in facts:
+        plain |= next(each for each in facts["anyOf"] if each.get("type") != "null")
+    if plain.get("default", "") in (None, [], ""):
+        plain.pop("default", None)
+    if plain.get("type") == "array":
+        plain["type"] = ["string", "array"]
+    return plain
+
+
+def _explained(tool: Tool, error: ValidationError) -> str:
+    """What is wrong with the arguments, each with its name, and a call that is right."""
+    faults = [_fault(tool, each) for each in error.errors(include_url=False)]
+    example = json.dumps(tool.example)
+    return f"{tool.name}: {'; '.join(faults)}. A call that works: {tool.name}({example})"
+
+
+def _fault(tool: Tool, error: Any) -> str:
+    name = ".".join(str(part) for part in error["loc"][:1])
+    if error["type"] == "extra_forbidden":
+        known = ", ".join(tool.arguments.model_fields)
+        return f"there is no argument {name!r} (the arguments are {known})"
+    if error["type"] == "missing":
+        return f"the argument {name!r} is missing"
+    given = json.dumps(error["input"], default=str)
+    given = given if len(given) <= 60 else given[:59] + "…"
+    message = error["msg"].replace("Input should be", "must be").replace("valid ", "")
+    return f"{name!r} {message}, not {given}" if "must be" in message else f"{name!r}: {message}"
