@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contextpull.retrieval import rendering
 from contextpull.config import Snippets
 from contextpull.errors import ContextPullError
+from contextpull.retrieval import rendering
 from contextpull.retrieval.grep import grep
 from contextpull.retrieval.listing import list_contents
 from contextpull.retrieval.reading import MOST_IDS, read

@@ -8,7 +8,8 @@ import re2
 
 _WORD = r"[\pL\pN_]+"
 _IDENTIFIER = (
-    r"\]\([^)\s]*|https?://[^\s)>]*"  # where a link leads: taken whole, then passed over
+    r"(?s:```.*?(?:```|\z))"  # a fenced block: it uses names, it does not speak of them
+    r"|\]\([^)\s]*|https?://[^\s)>]*"  # where a link leads
     rf"|(?:--?|[.@$]+)?{_WORD}(?:(?:[-.@+]|::?|->)+{_WORD})+"  # joined: a-b, a.b, a::b
     rf"|(?:--?|[@$]){_WORD}"  # a flag, a variable
     rf"|\.[\pL]{_WORD}"  # a dot file, a suffix, .NET
@@ -20,15 +21,16 @@ _OPTIONS.never_capture = True
 _PATTERN = re2.compile(_IDENTIFIER, _OPTIONS)
 _SIGILS = b"-.@$"
 _LONGEST = 120
-_LINKS = (b"](", b"http://", b"https://")
+_LINKS = (b"```", b"](", b"http://", b"https://")
 _DEFINED = re2.compile(
     r"(?m)^[ \t]*(?:"
     r"\|[ \t]*(?:\*\*)?`?([^|`\n*]{2,80})"  # the first cell of a table row
-    r"|(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\n]{2,80})`"  # a list item that opens with code
-    r"|(?:\*\*)`?([^`\n*]{2,80})`?(?:\*\*)"  # a bold or code lead-in
+    r"|[-*+][ \t]+(?:\*\*)?`([^`\n]{2,80})`"  # a list item that opens with code
     r"|<dt[^>]*>(?:<[^>]*>)*([^<\n]{2,80})"  # a definition list in HTML
     r")"
 )
+_DEFINING = (b"\n|", b"- `", b"* `", b"<dt")
+"""Where none of these occurs no name is defined."""
 
 
 def identifiers(text: bytes) -> list[bytes]:
@@ -51,6 +53,8 @@ def identifiers(text: bytes) -> list[bytes]:
 def defined_names(text: bytes) -> list[bytes]:
     """Names that the text lists or explains: row keys, list entries and terms."""
     found: list[bytes] = []
+    if not any(sign in text for sign in _DEFINING):
+        return found
     for match in _DEFINED.finditer(text):
         name = b" ".join(group for group in match.groups() if group).strip()
         if name and b" " not in name:

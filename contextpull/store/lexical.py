@@ -1,6 +1,7 @@
 """The lexical index: BM25 over the fields of each section. Derived from the database."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from contextpull.store.querying import Weights, compile_query, terms_of
 
 FOLDER = "lexical"
 
+_LINK_TARGET = re.compile(r"\]\([^)\s]*")
+"""Where a link leads is no part of what a sentence says, and would stand inside its phrases."""
 _HEAP_PER_THREAD = 64_000_000
 _SMALLEST_HEAP = 20_000_000
 _MANY_SECTIONS = 5_000
@@ -136,10 +139,10 @@ class LexicalWriter:
         entry = Document()
         entry.add_unsigned("section", number)
         entry.add_unsigned("document", document)
-        for name, text in zip(fields._fields, fields, strict=True):
+        body = _LINK_TARGET.sub("](", fields.body)
+        for name, text in zip(fields._fields, fields._replace(body=body), strict=True):
             if text:
                 entry.add_text(name, text)
-        entry.add_text("stems", fields.body)
         if not fields.body.isascii():
             entry.add_text("characters", fields.body)
         self._writer.add_document(entry)
@@ -169,7 +172,6 @@ def _schema() -> tantivy.Schema:
     builder.add_unsigned_field("marker", indexed=True)
     builder.add_unsigned_field("generation", fast=True)
     builder.add_text_field("body", tokenizer_name="words", index_option="position")
-    builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("headings", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("context", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("identifiers", tokenizer_name="names", index_option="freq")

@@ -1,0 +1,1 @@
+"""Commands: one file per group; they wire parts and hold no logic."""

@@ -1,0 +1,1 @@
+"""Clients of models, each behind one small protocol."""
