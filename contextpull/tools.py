@@ -15,6 +15,7 @@ from contextpull.retrieval import rendering
 from contextpull.retrieval.grep import grep
 from contextpull.retrieval.listing import list_contents
 from contextpull.retrieval.reading import MOST_IDS, read
+from contextpull.retrieval.schemas import OUTPUT_SCHEMAS
 from contextpull.retrieval.search import search
 from contextpull.store import Snapshot, Store
 
@@ -105,6 +106,11 @@ class Tool(NamedTuple):
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, without what no model needs."""
         return _input_schema(self.arguments)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON schema of the result for programs."""
+        return OUTPUT_SCHEMAS[self.name]
 
 
 TOOLS = (
@@ -228,6 +234,14 @@ def openai_tools() -> list[dict[str, Any]]:
             "parameters": tool.schema,
             "strict": False,
         }
+        for tool in TOOLS
+    ]
+
+
+def mcp_tools() -> list[dict[str, Any]]:
+    """The tools as an MCP server lists them."""
+    return [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.schema}
         for tool in TOOLS
     ]
 

@@ -35,8 +35,8 @@ def decode(data: bytes) -> Decoded:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _decode_as(data[len(mark) :], encoding)
-    if b"\0" in data[:_SAMPLE] and (encoding := _wide_encoding(data[:_SAMPLE])):
-        return _decode_as(data, encoding)
+    if b"\0" in data[:_SAMPLE] and (wide := _wide_encoding(data[:_SAMPLE])):
+        return _decode_as(data, wide)
     if _looks_binary(data[:_SAMPLE]):
         raise DocumentError("binary data, not text")
     try:

@@ -80,7 +80,8 @@ def _blocks(body: str, text: bytes, base: int) -> list[Block]:
     """The top-level blocks that CommonMark sees in `body`, which begins at `text[base]`."""
     builder = _Builder(text, base)
     depth = 0
-    for event, span in pyromark.events_with_range(body, options=_OPTIONS, merge_text=True):
+    events: Any = pyromark.events_with_range(body, options=_OPTIONS, merge_text=True)
+    for event, span in events:
         if "Start" in event:
             tag = event["Start"]
             name = tag if type(tag) is str else next(iter(tag))

@@ -178,7 +178,7 @@ class _Scan:
             with ThreadPoolExecutor(len(shares)) as pool:
                 parts = pool.map(lambda share: self._lines(share, most), shares)
                 offsets = [offset for part in parts for offset in part]
-        notes = ()
+        notes: tuple[str, ...] = ()
         if self._out_of_time:
             notes = (
                 f"Stopped after {_SECONDS} s: this expression is slow. "

@@ -1,7 +1,7 @@
 """How much of a section a hit shows. What is shown is the text as it stands, never marked up."""
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import re2
 
@@ -88,7 +88,7 @@ def _passages(section: StoredSection) -> list[str]:
     return passages or [" ".join(section.text[:_MOST_TEXT].split())]
 
 
-def _expression(terms: Terms) -> "re2._Regexp | None":  # type: ignore[name-defined]
+def _expression(terms: Terms) -> Any:
     wanted = [*terms.names, *terms.runs, *terms.words]
     if not wanted:
         return None

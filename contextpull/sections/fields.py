@@ -53,7 +53,7 @@ def search_fields(sections: Sequence[Searchable], about: str) -> list[SearchFiel
 def _fields(section: Searchable, about: str) -> SearchFields:
     text = section.text.encode()
     own = "\n".join([*section.headings[-1:], *section.other_headings])
-    defined = [*identifiers(own.encode()), *_single_words(own), *defined_names(text)]
+    defined = [*_named_by(own.split("\n")), *defined_names(text)]
     return SearchFields(
         body=section.text,
         headings=own,
@@ -63,9 +63,15 @@ def _fields(section: Searchable, about: str) -> SearchFields:
     )
 
 
-def _single_words(headings: str) -> Iterable[bytes]:
-    """Headings that are one word: they name what the section is about."""
-    return (line.encode() for line in headings.split("\n") if line and " " not in line)
+def _named_by(titles: Iterable[str]) -> Iterable[bytes]:
+    """What headings define: the name that one begins with, or the one word that it is."""
+    for title in titles:
+        opening = title.lstrip("`*\"' ").encode()
+        name = next(iter(identifiers(opening)), b"")
+        if name and opening.startswith(name):
+            yield name
+        elif opening and b" " not in opening:
+            yield opening
 
 
 def _joined(names: Iterable[bytes]) -> str:

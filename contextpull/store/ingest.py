@@ -88,6 +88,7 @@ def ingest(
     """Bring the store up to date with the folder `root` and commit that as one generation.
 
     A file whose size and time are unchanged is not read, unless `verify` asks for every hash.
+    Without `settings` a store keeps those that it was made with.
     Raises StoreBusy when another process is writing, StoreConflict when the store holds another
     corpus, StoreError when it cannot be written.
     """
@@ -96,7 +97,8 @@ def ingest(
         store.mkdir(parents=True, exist_ok=True)
         with writer_lock(store).acquire(timeout=0):
             remove_leftovers(store)
-            work = _Ingest(root.resolve(), store, settings or CutSettings(), limits or ReadLimits())
+            chosen = settings or stored_settings(store) or CutSettings()
+            work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())
             return work.run(found, verify, progress)
     except Timeout:
         raise StoreBusy(
@@ -107,6 +109,15 @@ def ingest(
             f"The store {str(store)!r} cannot be written: {error.strerror or error}."
             " Name another place with --store."
         ) from error
+
+
+def stored_settings(store: Path) -> CutSettings | None:
+    """The settings that the sections of a store were cut with; None when it cannot tell."""
+    try:
+        settings = Database(store / FILE).settings
+    except StoreError:
+        return None
+    return CutSettings(**{name: settings[name] for name in CutSettings().as_dict()})
 
 
 class _Ingest:

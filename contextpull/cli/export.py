@@ -1,0 +1,34 @@
+"""`contextpull export-chunks`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from contextpull.cli.options import store_option
+
+
+@click.command("export-chunks")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write.  [standard output]",
+)
+@store_option
+def export_command(output: Path | None, store: Path) -> None:
+    """Write every section as a JSON line {"id", "text", "source"}, for ragbisect and others.
+
+    \b
+    Example:
+      contextpull export-chunks -o sections.jsonl
+    """
+    from contextpull.adapters.export import passages
+    from contextpull.adapters.ragbisect import save_passages
+    from contextpull.store import open_store
+
+    snapshot = open_store(store).snapshot()
+    save_passages(output or sys.stdout, passages(snapshot))
+    if output:
+        _, sections, _ = snapshot.database.counts()
+        click.echo(f"{sections:,} sections written to {output}", err=True)

@@ -1,0 +1,42 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+DEFAULT_STORE = Path(".contextpull")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT_STORE,
+    envvar="CONTEXTPULL_STORE",
+    show_default=True,
+    help="The store's folder.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+paths_option = click.option(
+    "-p",
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="Only this document, folder or glob; may be given several times.",
+)
+
+
+def cut_options(command: _Command) -> _Command:
+    """How documents are cut; what is not given stays as the store was made."""
+    options = (
+        click.option("--heading-depth", type=int, help="Headings of levels 1 to this cut.  [6]"),
+        click.option("--max-chars", type=int, help="Longer sections are split.  [2000]"),
+        click.option("--hard-max-chars", type=int, help="Longer code is split.  [8000]"),
+        click.option("--min-chars", type=int, help="Shorter fragments are merged.  [40]"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command

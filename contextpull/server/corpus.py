@@ -1,0 +1,93 @@
+"""The store that a server answers from, kept up with its folder."""
+
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+from contextpull.config import CutSettings
+from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
+from contextpull.store import Store, open_store
+
+FIRST_WAIT = 8.0
+"""Seconds that a start waits for a folder that was never read; then it serves while reading."""
+_CALL_WAIT = 20.0
+
+
+class Corpus:
+    """A store, and the folder that it is read from, if the server looks after that."""
+
+    def __init__(self, store: Path, root: Path | None, settings: CutSettings | None = None) -> None:
+        self._path = store
+        self._root = root
+        self._settings = settings
+        self._store: Store | None = None
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._failure: ContextPullError | None = None
+
+    def start(self) -> None:
+        """Open what is there; bring it up to date behind the scenes.
+
+        Raises the reason when there is nothing to serve and no folder to read.
+        """
+        try:
+            self._store = open_store(self._path)
+            self._ready.set()
+        except StoreNotFound:
+            if self._root is None:
+                raise
+        if self._root is not None:
+            threading.Thread(target=self._refresh, name="ingest", daemon=True).start()
+        if self._store is None:
+            self._ready.wait(FIRST_WAIT)
+            if self._failure is not None:
+                raise self._failure
+
+    def store(self) -> Store:
+        """The store, opened; waits a little while the folder is read for the first time.
+
+        Raises ContextPullError when it is not there yet, or will not come.
+        """
+        if self._store is None:
+            self._ready.wait(_CALL_WAIT)
+        if self._failure is not None and self._store is None:
+            raise self._failure
+        if self._store is None:
+            raise StoreNotFound("The folder is still being read. Call again in a few seconds.")
+        return self._store
+
+    @property
+    def store_if_ready(self) -> Store | None:
+        """The store, or None while the folder is read for the first time."""
+        return self._store
+
+    def _refresh(self) -> None:
+        from contextpull.store.ingest import ingest
+
+        assert self._root is not None
+        try:
+            report = ingest(self._root, self._path, self._settings)
+            print(
+                f"contextpull: {report.documents:,} documents, {report.sections:,} sections,"
+                f" {len(report.skipped):,} files left out",
+                file=sys.stderr,
+            )
+        except StoreBusy:
+            pass  # whoever is writing brings it up to date; the server sees the new generation
+        except ContextPullError as error:
+            self._failure = error
+            print(f"contextpull: {error}", file=sys.stderr)
+        except Exception as error:  # the thread ends here: nobody else would tell
+            traceback.print_exc()
+            self._failure = ContextPullError(f"The folder could not be read: {error}")
+        self._open()
+
+    def _open(self) -> None:
+        with self._lock:
+            if self._store is None:
+                try:
+                    self._store = open_store(self._path)
+                except ContextPullError as error:
+                    self._failure = self._failure or error
+        self._ready.set()

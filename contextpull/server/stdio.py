@@ -1,0 +1,20 @@
+"""Serving over standard input and output, which carry the protocol and nothing else."""
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from contextpull.config import Snippets
+from contextpull.server.app import build_server
+from contextpull.server.corpus import Corpus
+
+
+def serve_stdio(corpus: Corpus, *, snippets: Snippets = "short", structured: bool = False) -> None:
+    """Answer one client until it closes the connection."""
+    corpus.start()
+    server = build_server(corpus, snippets=snippets, structured=structured)
+
+    async def run() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(run)

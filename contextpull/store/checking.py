@@ -1,0 +1,73 @@
+"""What a store holds and what is behind, without changing it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from contextpull.documents.discovery import discover
+from contextpull.errors import InvalidInput
+from contextpull.store.database import FILE, Database
+from contextpull.store.derived import derived_problems
+
+
+class StoreState(NamedTuple):
+    """A store, looked at from outside."""
+
+    path: str
+    root: str
+    generation: int
+    documents: int
+    sections: int
+    chars: int
+    bytes_on_disk: int
+    settings: dict[str, int]
+    left_out: int
+    """Files of the corpus that are not in the store."""
+    problems: tuple[str, ...]
+    """What is damaged or not of this generation."""
+    new: int
+    changed: int
+    gone: int
+    """Files that came, changed or went since the last ingest."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.problems or self.new or self.changed or self.gone)
+
+
+def store_state(store: Path) -> StoreState:
+    """Look at a store and at its corpus as it is now.
+
+    Raises StoreNotFound or StoreError when there is nothing to look at.
+    """
+    database = Database(store / FILE)
+    documents, sections, chars = database.counts()
+    known = {document.path: document for document in database.documents()}
+    problems = [*database.check(), *derived_problems(store, database)]
+    new = changed = gone = 0
+    try:
+        found = {file.path: file for file in discover(Path(database.root), store).files}
+        new = len(found.keys() - known.keys())
+        gone = len(known.keys() - found.keys())
+        changed = sum(
+            (file.size, file.mtime_ns) != (known[path].size, known[path].mtime_ns)
+            for path, file in found.items()
+            if path in known
+        )
+    except InvalidInput as error:
+        problems.append(str(error))
+    return StoreState(
+        path=str(store),
+        root=database.root,
+        generation=database.generation,
+        documents=documents,
+        sections=sections,
+        chars=chars,
+        bytes_on_disk=sum(file.stat().st_size for file in store.rglob("*") if file.is_file()),
+        settings=database.settings,
+        left_out=len(database.skipped()) + sum(bool(each.problem) for each in known.values()),
+        problems=tuple(problems),
+        new=new,
+        changed=changed,
+        gone=gone,
+    )
