@@ -40,14 +40,17 @@ def matching_documents(snapshot: Snapshot, patterns: Sequence[str]) -> list[Stor
     return [chosen[path] for path in sorted(chosen)]
 
 
-def nearest(wanted: str, among: Iterable[str]) -> list[str]:
-    """Up to three of the strings that look most like the wanted one, best first."""
+def nearest(wanted: str, among: Iterable[str], likeness: float = 0.5) -> list[str]:
+    """Up to three of the strings that look most like the wanted one, best first.
+
+    `likeness`, 0 to 1, is the least that counts.
+    """
     candidates = list(among)
     if len(candidates) > _MOST_COMPARED:
         tail = wanted.rpartition("/")[2].lower()
         candidates = [each for each in candidates if tail in each.lower()][:_MOST_COMPARED]
     folded = {each.lower(): each for each in reversed(candidates)}
-    close = difflib.get_close_matches(wanted.lower(), folded, _MOST_NEAREST, 0.5)
+    close = difflib.get_close_matches(wanted.lower(), folded, _MOST_NEAREST, likeness)
     return [folded[each] for each in close]
 
 

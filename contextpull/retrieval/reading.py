@@ -63,7 +63,7 @@ def _numbers(snapshot: Snapshot, section_id: str) -> Sequence[int]:
         number = snapshot.database.resolve(document, candidate)
         if number is not None:
             return [number]
-    slugs = nearest(slug, snapshot.database.slugs_of(document))
+    slugs = nearest(slug, snapshot.database.slugs_of(document), likeness=0)
     raise SectionNotFound(section_id, [f"{document.path}#{each}" for each in slugs])
 
 

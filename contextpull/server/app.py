@@ -58,6 +58,7 @@ class _Handlers:
         self._session: ToolSession | None = None
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        self._corpus.refresh()
         return types.ListToolsResult(tools=[_described(tool, self._structured) for tool in TOOLS])
 
     async def call_tool(
@@ -75,8 +76,9 @@ class _Handlers:
     def _call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool; every error becomes a result that keeps its text."""
         try:
+            store = self._corpus.store()
             if self._session is None:
-                self._session = ToolSession(self._corpus.store(), self._snippets)
+                self._session = ToolSession(store, self._snippets)
             return self._session.call(name, arguments)
         except ContextPullError as error:
             return ToolResult(str(error), {}, is_error=True)

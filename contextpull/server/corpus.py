@@ -12,6 +12,7 @@ from contextpull.store import Store, open_store
 FIRST_WAIT = 8.0
 """Seconds that a start waits for a folder that was never read; then it serves while reading."""
 _CALL_WAIT = 20.0
+"""Seconds that a call waits until the store is up to date, before it answers from what is there."""
 
 
 class Corpus:
@@ -23,39 +24,59 @@ class Corpus:
         self._settings = settings
         self._store: Store | None = None
         self._lock = threading.Lock()
-        self._ready = threading.Event()
+        self._refreshing = root is None
+        self._fresh = threading.Event()
         self._failure: ContextPullError | None = None
 
     def start(self) -> None:
-        """Open what is there; bring it up to date behind the scenes.
+        """Open what is there, or read the folder if nothing is.
 
         Raises the reason when there is nothing to serve and no folder to read.
         """
         try:
             self._store = open_store(self._path)
-            self._ready.set()
         except StoreNotFound:
             if self._root is None:
                 raise
-        if self._root is not None:
-            threading.Thread(target=self._refresh, name="ingest", daemon=True).start()
+        else:
+            self._check_root()
+        if self._root is None:
+            self._fresh.set()
         if self._store is None:
-            self._ready.wait(FIRST_WAIT)
+            self.refresh()
+            self._fresh.wait(FIRST_WAIT)
             if self._failure is not None:
                 raise self._failure
 
-    def store(self) -> Store:
-        """The store, opened; waits a little while the folder is read for the first time.
+    def _check_root(self) -> None:
+        from contextpull.store.ingest import check_root, root_name
 
-        Raises ContextPullError when it is not there yet, or will not come.
+        if self._root is not None and self._store is not None:
+            database = self._store.snapshot().database
+            check_root(database, self._path, root_name(self._root))
+
+    def refresh(self) -> None:
+        """Begin to bring the store up to date behind the scenes, once.
+
+        A server calls this when its first answer is out: reading the folder must not delay that.
         """
-        if self._store is None:
-            self._ready.wait(_CALL_WAIT)
-        if self._failure is not None and self._store is None:
-            raise self._failure
-        if self._store is None:
-            raise StoreNotFound("The folder is still being read. Call again in a few seconds.")
-        return self._store
+        with self._lock:
+            begin, self._refreshing = not self._refreshing, True
+        if begin:
+            threading.Thread(target=self._refresh, name="ingest", daemon=True).start()
+
+    def store(self) -> Store:
+        """The store, up to date unless that takes long.
+
+        Raises ContextPullError when there is nothing to answer from yet, or never will be.
+        """
+        self.refresh()
+        self._fresh.wait(_CALL_WAIT)
+        if self._store is not None:
+            return self._store
+        raise self._failure or StoreNotFound(
+            "The folder is still being read. Call again in a few seconds."
+        )
 
     @property
     def store_if_ready(self) -> Store | None:
@@ -81,13 +102,13 @@ class Corpus:
         except Exception as error:  # the thread ends here: nobody else would tell
             traceback.print_exc()
             self._failure = ContextPullError(f"The folder could not be read: {error}")
-        self._open()
+        finally:
+            self._open()
+            self._fresh.set()
 
     def _open(self) -> None:
-        with self._lock:
-            if self._store is None:
-                try:
-                    self._store = open_store(self._path)
-                except ContextPullError as error:
-                    self._failure = self._failure or error
-        self._ready.set()
+        if self._store is None:
+            try:
+                self._store = open_store(self._path)
+            except ContextPullError as error:
+                self._failure = self._failure or error

@@ -111,6 +111,20 @@ def ingest(
         ) from error
 
 
+def root_name(root: Path) -> str:
+    """The corpus as a store records it: its absolute path, whatever bytes that holds."""
+    return os.fsencode(root.resolve()).decode("utf-8", "backslashreplace")
+
+
+def check_root(database: Database, store: Path, root: str) -> None:
+    """Refuse a store that holds another corpus than the one at `root`."""
+    if database.root != root:
+        raise StoreConflict(
+            f"The store {str(store)!r} holds the corpus {database.root!r}, not {root!r}."
+            " Name another store with --store, or delete that folder."
+        )
+
+
 def stored_settings(store: Path) -> CutSettings | None:
     """The settings that the sections of a store were cut with; None when it cannot tell."""
     try:
@@ -123,7 +137,7 @@ def stored_settings(store: Path) -> CutSettings | None:
 class _Ingest:
     def __init__(self, root: Path, store: Path, settings: CutSettings, limits: ReadLimits) -> None:
         self._started = time.monotonic()
-        self._root = os.fsencode(root).decode("utf-8", "backslashreplace")
+        self._root = root_name(root)
         self._store = store
         self._settings = settings
         self._limits = limits
@@ -152,11 +166,7 @@ class _Ingest:
                 raise
             self._notes.append("the store was damaged; it was built again from the corpus")
             return None
-        if previous.root != self._root:
-            raise StoreConflict(
-                f"The store {str(self._store)!r} holds the corpus {previous.root!r}, not "
-                f"{self._root!r}. Name another store with --store, or delete that folder."
-            )
+        check_root(previous, self._store, self._root)
         if previous.settings != self._recorded_settings():
             self._recut = True
             self._notes.append("the settings changed; every document was cut anew")

@@ -41,7 +41,7 @@ class Weights(NamedTuple):
     headings: float = 0.3
     context: float = 0.1
     identifiers: float = 1.5
-    definitions: float = 0.5
+    definitions: float = 1.0
     characters: float = 1.0
 
 
