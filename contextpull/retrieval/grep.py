@@ -22,9 +22,9 @@ LONGEST_LINE = 240
 MOST_COUNTED = 10_000
 """Matching lines are counted up to this."""
 
-_SECONDS = 1.2
+_SECONDS = 1.0
 """A pattern that takes longer, which only a contrived one does, ends with what was found."""
-_WINDOW = 256 * 1024
+_WINDOW = 128 * 1024
 _PARALLEL_BYTES = 8 * 1024 * 1024
 
 

@@ -1,13 +1,16 @@
 """How text becomes terms: the analyzers of the index and of queries, and the words left out."""
 
+import unicodedata
 from functools import cache
 from typing import NamedTuple
 
+import re2
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 LONGEST_TERM = 120
 # Scripts written without spaces, and pictures: every character is a term, and a run is a phrase.
-UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{So}"
+UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{So}"
+RUN = re2.compile(f"[{UNSPACED}]+")
 _STOP_WORDS = """
     a an and are as at be but by can do does for from has have how i if in into is it its me my no
     not of on or should so such that the their then there these they this to us use used using was
@@ -21,7 +24,7 @@ class Analyzers(NamedTuple):
     """One analyzer per kind of field; its name is the tokenizer's name in the schema."""
 
     words: TextAnalyzer
-    """Lower-case words as written."""
+    """Lower-case words without accents."""
     stems: TextAnalyzer
     """Words without accents, reduced to their English stems."""
     names: TextAnalyzer
@@ -33,7 +36,11 @@ class Analyzers(NamedTuple):
 @cache
 def analyzers() -> Analyzers:
     """The analyzers, built once per process."""
-    words = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+    words = (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+    )
     stems = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
     names = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.lowercase())
     characters = TextAnalyzerBuilder(Tokenizer.regex(f"[{UNSPACED}]"))
@@ -46,3 +53,11 @@ def analyzers() -> Analyzers:
         names.filter(Filter.remove_long(LONGEST_TERM)).build(),
         characters.build(),
     )
+
+
+def separated(text: str) -> str:
+    """The text with composed characters, and spaces around what is written without them.
+
+    So the words of both kinds of script in `使用Python编程` are found.
+    """
+    return str(RUN.sub(r" \g<0> ", unicodedata.normalize("NFC", text)))

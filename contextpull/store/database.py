@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -53,6 +54,16 @@ SectionRow = tuple[str, str, str, str, str, str, int, int, int]
 AnchorRow = tuple[str, int]
 
 
+class StoreDamaged(StoreError):
+    """The database cannot be read; the next ingest builds it again."""
+
+    def __init__(self, path: Path, reason: object) -> None:
+        super().__init__(
+            f"The store at {str(path.parent)!r} is damaged ({reason}). Nothing of the corpus is"
+            " lost: contextpull ingest --verify builds the store again."
+        )
+
+
 def fingerprint(text: str) -> int:
     """A 64-bit hash of a text, white space around it aside; signed, as SQLite keeps it."""
     digest = blake2b(text.strip().encode(), digest_size=8).digest()
@@ -65,8 +76,8 @@ class Database:
     def __init__(self, path: Path) -> None:
         """Open the file at `path`.
 
-        Raises StoreNotFound when there is none, StoreError when it is damaged or newer than this
-        program understands.
+        Raises StoreNotFound when there is none, StoreDamaged, or StoreError when it is newer than
+        this program understands. Every method raises StoreDamaged for what it cannot read.
         """
         if not path.is_file():
             raise StoreNotFound(
@@ -75,45 +86,37 @@ class Database:
         self.path = path
         try:
             self._connection = _connect(path)
-            self.meta: dict[str, str] = dict(self._connection.execute("SELECT * FROM meta"))
-            check_format(self.meta, path)
-            self.generation = int(self.meta["generation"])
-        except (sqlite3.Error, KeyError, ValueError) as error:
-            raise StoreError(
-                f"The store at {str(path.parent)!r} is damaged ({error}). "
-                "Nothing of the corpus is lost: run contextpull ingest to build it again."
-            ) from error
+            weakref.finalize(self, self._connection.close)
+            meta = dict(self._rows("SELECT * FROM meta"))
+            check_format(meta, path)
+            self.generation = int(meta["generation"])
+            self.root: str = meta["root"]
+            """The folder of the corpus."""
+            self.settings: dict[str, int] = dict(json.loads(meta["settings"]))
+            """The settings that the sections were cut with."""
+        except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
+            raise StoreDamaged(path, error) from error
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
-    @property
-    def root(self) -> str:
-        """The folder of the corpus."""
-        return self.meta["root"]
-
-    @property
-    def settings(self) -> dict[str, int]:
-        """The settings that the sections were cut with."""
-        return dict(json.loads(self.meta["settings"]))
-
     def counts(self) -> tuple[int, int, int]:
         """How many documents, sections and characters can be found."""
-        row = self._connection.execute(
+        (row,) = self._rows(
             "SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(chars), 0)"
             " FROM documents WHERE problem = ''"
-        ).fetchone()
+        )
         return (row[0], row[1], row[2])
 
     def documents(self) -> list[StoredDocument]:
         """Every document that the store knows, problems included, by path."""
-        rows = self._connection.execute("SELECT * FROM documents ORDER BY path")
+        rows = self._rows("SELECT * FROM documents ORDER BY path")
         return [StoredDocument._make(row) for row in rows]
 
     def skipped(self) -> list[Skipped]:
         """Every file that was seen and left out, by path."""
-        rows = self._connection.execute("SELECT path, reason FROM skipped ORDER BY path")
+        rows = self._rows("SELECT path, reason FROM skipped ORDER BY path")
         return [Skipped._make(row) for row in rows]
 
     def sections(self, numbers: Sequence[int]) -> list[StoredSection]:
@@ -136,16 +139,16 @@ class Database:
 
     def resolve(self, document: StoredDocument, slug: str) -> int | None:
         """The number of the section that this slug or anchor of the document leads to."""
-        row = self._connection.execute(
+        rows = self._rows(
             "SELECT number FROM sections WHERE number BETWEEN ? AND ? AND slug = ?"
             " UNION ALL SELECT section FROM anchors WHERE document = ? AND slug = ?",
             (*_numbers(document), slug, document.number, slug),
-        ).fetchone()
-        return row[0] if row else None
+        )
+        return rows[0][0] if rows else None
 
     def slugs_of(self, document: StoredDocument) -> list[str]:
         """Every slug of one document, in reading order, then its other anchors."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "SELECT slug FROM sections WHERE number BETWEEN ? AND ?"
             " UNION ALL SELECT slug FROM anchors WHERE document = ?",
             (*_numbers(document), document.number),
@@ -154,7 +157,7 @@ class Database:
 
     def copies(self, fingerprint: int, most: int = 100) -> list[Address]:
         """Where sections with this text stand, by path; at most `most` of them."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "SELECT s.number, s.document, d.path, s.slug FROM sections s"
             " JOIN documents d ON d.number = s.document"
             " WHERE s.fingerprint = ? ORDER BY d.path, s.number LIMIT ?",
@@ -164,31 +167,40 @@ class Database:
 
     def section_id(self, number: int) -> str | None:
         """The id of the section with this number."""
-        row = self._connection.execute(
+        rows = self._rows(
             "SELECT d.path || '#' || s.slug FROM sections s"
             " JOIN documents d ON d.number = s.document WHERE s.number = ?",
             (number,),
-        ).fetchone()
-        return row[0] if row else None
+        )
+        return rows[0][0] if rows else None
 
     def texts(self) -> Iterator[tuple[StoredDocument, list[tuple[int, str]]]]:
         """Each document that has sections, by path, with their numbers and texts in order."""
         for document in self.documents():
             if document.sections:
-                rows = self._connection.execute(
+                rows = self._rows(
                     "SELECT number, text FROM sections"
                     " WHERE number BETWEEN ? AND ? ORDER BY number",
                     _numbers(document),
                 )
-                yield document, rows.fetchall()
+                yield document, rows
 
     def check(self) -> list[str]:
         """What SQLite's own check finds wrong; empty when the file is sound."""
-        rows = self._connection.execute("PRAGMA quick_check(10)").fetchall()
+        try:
+            rows = self._rows("PRAGMA quick_check(10)")
+        except StoreDamaged as error:
+            return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
 
+    def _rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise StoreDamaged(self.path, error) from error
+
     def _select(self, where: str, parameters: Sequence[Any]) -> Iterator[StoredSection]:
-        rows = self._connection.execute(
+        rows = self._rows(
             f"SELECT {_SECTION_COLUMNS} FROM sections s"
             f" JOIN documents d ON d.number = s.document WHERE {where}",
             parameters,
@@ -326,7 +338,10 @@ def new_document(path: str, parsed: ParsedDocument | None, **facts: Any) -> Stor
 def remove_leftovers(folder: Path) -> None:
     """Delete what killed writers left; only the holder of the lock may."""
     for leftover in folder.glob("*.new"):
-        leftover.unlink(missing_ok=True)
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

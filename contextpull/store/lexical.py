@@ -1,10 +1,13 @@
 """The lexical index: BM25 over the fields of each section. Derived from the database."""
 
+import json
 import os
 import re
 import shutil
+import struct
 import tempfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +17,7 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder
 
 from contextpull.errors import StoreError
 from contextpull.sections.fields import SearchFields
-from contextpull.store.analysis import analyzers
+from contextpull.store.analysis import analyzers, separated
 from contextpull.store.querying import Weights, compile_query, terms_of
 
 FOLDER = "lexical"
@@ -27,6 +30,12 @@ _MANY_SECTIONS = 5_000
 _MARKER = 1
 _READ_ONLY = "Lockfile"
 """What the engine says when it cannot make a lock file beside the index."""
+_META = "meta.json"
+_TAIL = struct.Struct("<II")
+"""What each of the engine's files ends with: the length of its footer and a magic number."""
+_MAGIC = 1337
+_DAMAGE = (ValueError, OSError, LookupError, TypeError, AttributeError)
+"""What reading an index can raise whose files hold anything at all."""
 
 
 class Scored(NamedTuple):
@@ -39,14 +48,11 @@ class Scored(NamedTuple):
 class LexicalIndex:
     """The index as of one generation, for any number of searches."""
 
-    def __init__(
-        self, index: Index, mirror: "tempfile.TemporaryDirectory[str] | None" = None
-    ) -> None:
+    def __init__(self, index: Index) -> None:
         _register(index)
         index.config_reader(reload_policy="manual")
         index.reload()
         self._index = index
-        self._mirror = mirror
         self._searcher = index.searcher()
 
     @classmethod
@@ -55,11 +61,12 @@ class LexicalIndex:
 
         Raises StoreError when there is no index, or none that this program can read.
         """
-        if not (folder / "meta.json").is_file():
+        if not (folder / _META).is_file():
             raise StoreError(f"There is no lexical index at {str(folder)!r}.")
         try:
+            _check_files(folder)
             return cls(Index(_schema(), path=str(folder)))
-        except (ValueError, OSError) as error:
+        except _DAMAGE as error:
             if _READ_ONLY not in str(error):
                 raise StoreError(f"The lexical index cannot be read: {error}") from error
         return cls._open_mirror(folder)
@@ -67,14 +74,14 @@ class LexicalIndex:
     @classmethod
     def _open_mirror(cls, folder: Path) -> "LexicalIndex":
         """Open through links from a folder of our own, where the engine can make its lock file."""
-        mirror = tempfile.TemporaryDirectory(prefix="contextpull-")
-        for file in folder.iterdir():
-            if file.suffix != ".lock":
-                Path(mirror.name, file.name).symlink_to(file.resolve())
         try:
-            return cls(Index(_schema(), path=mirror.name), mirror)
-        except (ValueError, OSError) as error:
-            mirror.cleanup()
+            # The engine maps its files when it opens them: the links may go then.
+            with tempfile.TemporaryDirectory(prefix="contextpull-") as mirror:
+                for file in folder.iterdir():
+                    if file.suffix != ".lock":
+                        Path(mirror, file.name).symlink_to(file.resolve())
+                return cls(Index(_schema(), path=mirror))
+        except _DAMAGE as error:
             raise StoreError(f"The lexical index cannot be read: {error}") from error
 
     @property
@@ -116,23 +123,24 @@ class LexicalIndex:
 
 
 class LexicalWriter:
-    """Adds and removes sections; nothing is seen before `commit`."""
+    """Adds and removes sections; nothing is seen before `commit`.
 
-    def __init__(self, folder: Path | None, *, afresh: bool, sections: int = 0) -> None:
-        """Write the index in `folder`, or one in memory when it is None.
+    Raises StoreError for what cannot be written.
+    """
 
-        `afresh` throws away what is there. `sections` says about how many will be added.
+    def __init__(self, folder: Path, *, afresh: bool, sections: int = 0) -> None:
+        """Write the index in `folder`.
+
+        `afresh` replaces what is there. `sections` says about how many will be added.
         """
-        if folder is not None:
-            if afresh:
-                shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._index = Index(_schema(), path=str(folder) if folder else None)
-        _register(self._index)
+        self._place = folder.with_name(f"{folder.name}.{os.getpid()}.new") if afresh else folder
+        self._place.mkdir(parents=True, exist_ok=True)
+        index = Index(_schema(), path=str(self._place))
+        _register(index)
         threads = min(4, os.cpu_count() or 1) if sections > _MANY_SECTIONS else 1
         heap = max(_SMALLEST_HEAP, _HEAP_PER_THREAD if sections > _MANY_SECTIONS else 0)
-        self._writer = self._index.writer(heap * threads, threads)
+        self._writer = index.writer(heap * threads, threads)
 
     def add(self, number: int, document: int, fields: SearchFields) -> None:
         """Add one section under its number."""
@@ -142,27 +150,74 @@ class LexicalWriter:
         body = _LINK_TARGET.sub("](", fields.body)
         for name, text in zip(fields._fields, fields._replace(body=body), strict=True):
             if text:
-                entry.add_text(name, text)
+                entry.add_text(name, text if text.isascii() else separated(text))
         if not fields.body.isascii():
             entry.add_text("characters", fields.body)
-        self._writer.add_document(entry)
+        try:
+            self._writer.add_document(entry)
+        except ValueError as error:
+            raise _unwritable(error) from error
 
     def remove_document(self, document: int) -> None:
         """Remove every section of a document."""
         self._writer.delete_documents_by_term("document", document)
 
-    def commit(self, generation: int) -> Index:
+    def commit(self, generation: int) -> None:
         """Make everything visible at once, marked with the generation that it belongs to."""
-        self._writer.delete_documents_by_term("marker", _MARKER)
         marker = Document()
         marker.add_unsigned("marker", _MARKER)
         marker.add_unsigned("generation", generation)
-        self._writer.add_document(marker)
-        self._writer.commit()
-        self._writer.wait_merging_threads()
-        if self._folder:
-            _share(self._folder)
-        return self._index
+        try:
+            self._writer.delete_documents_by_term("marker", _MARKER)
+            self._writer.add_document(marker)
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+        except ValueError as error:
+            raise _unwritable(error) from error
+        _share(self._place)
+        if self._place != self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._place.replace(self._folder)
+
+
+def _unwritable(error: ValueError) -> StoreError:
+    return StoreError(f"The lexical index cannot be written: {error}")
+
+
+def _check_files(folder: Path) -> None:
+    """Raise ValueError when a file of the index is not as the engine wrote it.
+
+    Those that are older than the list of them were not touched since, and are not read here.
+    """
+    finished = (folder / _META).stat().st_mtime_ns
+    for path in _files(folder):
+        if path.stat().st_mtime_ns >= finished and not _is_whole(path.read_bytes()):
+            raise ValueError(f"{path.name} is damaged")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of the last commit; beside them lie those that a writer is working on."""
+    segments = json.loads((folder / _META).read_bytes())["segments"]
+    deletions = {
+        segment["segment_id"].replace("-", ""): (segment["deletes"] or {}).get("opstamp")
+        for segment in segments
+    }
+    for path in folder.iterdir():
+        name, *more = path.name.split(".")
+        if name in deletions and (len(more) == 1 or more[0] == str(deletions[name])):
+            yield path
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether the checksum in the footer of one of the engine's files is right."""
+    if len(data) < _TAIL.size:
+        return False
+    length, magic = _TAIL.unpack(data[-_TAIL.size :])
+    end = len(data) - _TAIL.size - length
+    if magic != _MAGIC or end < 0:
+        return False
+    footer = json.loads(data[end : -_TAIL.size])
+    return bool(footer["crc"] == zlib.crc32(memoryview(data)[:end]))
 
 
 def _schema() -> tantivy.Schema:
