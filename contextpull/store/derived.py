@@ -1,5 +1,6 @@
 """What is derived from the database: made beside an ingest, checked, rebuilt."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,6 +47,12 @@ class DerivedWriter:
         else:
             self._writer.commit(database.generation)
         rebuild_flat_text(self._store, database)
+
+
+def discard(store: Path) -> None:
+    """Delete every derived part, before a database that they do not belong to takes its place."""
+    shutil.rmtree(store / lexical.FOLDER, ignore_errors=True)
+    (store / flat_text.FILE).unlink(missing_ok=True)
 
 
 def derived_problems(store: Path, database: Database) -> list[str]:

@@ -2,10 +2,12 @@
 
 import gc
 import os
+import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,9 +17,16 @@ from filelock import FileLock, Timeout
 from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import Discovery, SourceFile, discover
 from contextpull.errors import StoreBusy, StoreConflict, StoreError, StoreNotFound
-from contextpull.store.database import FILE, Database, DatabaseWriter, remove_leftovers
-from contextpull.store.derived import DerivedWriter, derived_problems, rebuild
-from contextpull.store.parsing import ParsedFile, digest, parse_file
+from contextpull.store import flat_text, lexical
+from contextpull.store.database import (
+    FILE,
+    Database,
+    DatabaseWriter,
+    StoreDamaged,
+    remove_leftovers,
+)
+from contextpull.store.derived import DerivedWriter, derived_problems, discard, rebuild
+from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest, parse_file, settled
 from contextpull.store.records import Skipped, StoredDocument
 
 LOCK = "writer.lock"
@@ -67,8 +76,8 @@ class _Plan:
     skipped_changed: bool
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.to_parse or self.to_touch or self.to_remove or self.skipped_changed)
+    def changes_content(self) -> bool:
+        return bool(self.to_parse or self.to_remove or self.skipped_changed)
 
 
 def writer_lock(store: Path) -> FileLock:
@@ -94,6 +103,7 @@ def ingest(
     """
     found = discover(root, leave_out=store)
     try:
+        _check_place(root, store)
         store.mkdir(parents=True, exist_ok=True)
         with writer_lock(store).acquire(timeout=0):
             remove_leftovers(store)
@@ -104,11 +114,30 @@ def ingest(
         raise StoreBusy(
             f"Another process is writing to the store {str(store)!r}. Try again when it is done."
         ) from None
-    except OSError as error:
+    except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(
-            f"The store {str(store)!r} cannot be written: {error.strerror or error}."
+            f"The store {str(store)!r} cannot be written: {getattr(error, 'strerror', 0) or error}."
             " Name another place with --store."
         ) from error
+    except BrokenProcessPool as error:
+        raise StoreError(
+            "A process that read documents was killed, most likely because memory ran out."
+            " Nothing was changed; try again with fewer large files."
+        ) from error
+
+
+def _check_place(root: Path, store: Path) -> None:
+    """Refuse a folder in which a store would overwrite files that are not a store's."""
+    strangers = [store / name for name in (lexical.FOLDER, flat_text.FILE)]
+    if root.resolve() == store.resolve():
+        strangers = [root]
+    elif (store / LOCK).exists() or (store / FILE).exists():
+        return
+    if any(stranger.exists() for stranger in strangers):
+        raise StoreError(
+            f"The folder {str(store)!r} holds other files than a store."
+            " Name a folder of its own with --store."
+        )
 
 
 def root_name(root: Path) -> str:
@@ -131,7 +160,8 @@ def stored_settings(store: Path) -> CutSettings | None:
         settings = Database(store / FILE).settings
     except StoreError:
         return None
-    return CutSettings(**{name: settings[name] for name in CutSettings().as_dict()})
+    defaults = CutSettings().as_dict()
+    return CutSettings(**{name: settings.get(name, value) for name, value in defaults.items()})
 
 
 class _Ingest:
@@ -145,15 +175,30 @@ class _Ingest:
         self._previous = self._open_previous()
 
     def run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
+        try:
+            return self._run(found, verify, progress)
+        except (StoreDamaged, sqlite3.DatabaseError) as error:
+            if self._previous is None or isinstance(error, sqlite3.OperationalError):
+                raise
+            self._give_up_previous()
+            return self._run(found, verify, progress)
+
+    def _run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
+        if verify and self._previous and (problems := self._previous.check()):
+            raise StoreDamaged(self._previous.path, problems[0])
         known = {each.path: each for each in self._previous.documents()} if self._previous else {}
         plan = self._plan(found, known, verify)
-        if self._previous is None or not plan.is_empty or self._recut:
-            parsed_before = {file.path for file in plan.to_parse} & known.keys()
+        if self._previous is None or plan.changes_content or self._recut:
             self._write(plan, progress)
         else:
-            parsed_before = set()
+            self._touch(plan.to_touch)
             self._repair()
-        return self._report(plan, parsed_before)
+        return self._report(plan)
+
+    def _give_up_previous(self) -> None:
+        self._previous = None
+        self._recut = False
+        self._notes = ["the store was damaged; it was built again from the corpus"]
 
     def _open_previous(self) -> Database | None:
         self._recut = False
@@ -161,10 +206,8 @@ class _Ingest:
             previous = Database(self._store / FILE)
         except StoreNotFound:
             return None
-        except StoreError as error:
-            if "format" in str(error):
-                raise
-            self._notes.append("the store was damaged; it was built again from the corpus")
+        except StoreDamaged:
+            self._give_up_previous()
             return None
         check_root(previous, self._store, self._root)
         if previous.settings != self._recorded_settings():
@@ -183,7 +226,9 @@ class _Ingest:
                 plan.to_parse.append(file)
             elif self._recut or before.size != file.size or before.mtime_ns != file.mtime_ns:
                 self._plan_suspect(plan, file, before)
-            elif verify and _digest_of(file) != before.digest:
+            elif self._is_too_large_now(file, before) or (
+                verify and _digest_of(file) != before.digest
+            ):
                 plan.to_parse.append(file)
                 plan.to_remove.append(before)
         plan.to_remove.extend(known.values())
@@ -194,14 +239,34 @@ class _Ingest:
 
     def _plan_suspect(self, plan: _Plan, file: SourceFile, before: StoredDocument) -> None:
         """A file whose size or time differs: read it again only if its content does."""
-        same = not self._recut and before.size == file.size and _digest_of(file) == before.digest
-        if same:
-            plan.to_touch.append(before._replace(size=file.size, mtime_ns=file.mtime_ns))
-        else:
+        now = time.time_ns()
+        if not self._recut and before.size == file.size and _digest_of(file) == before.digest:
+            touched = before._replace(mtime_ns=settled(file, now))
+            plan.to_touch += [touched] if touched != before else []
+        elif self._recut or before.size != UNKNOWN_SIZE or not self._fails_again(file, before, now):
             plan.to_parse.append(file)
             plan.to_remove.append(before)
 
+    def _fails_again(self, file: SourceFile, before: StoredDocument, now: int) -> bool:
+        again = parse_file(file, self._settings, self._limits, now).document
+        return (again.size, again.problem) == (before.size, before.problem)
+
+    def _is_too_large_now(self, file: SourceFile, before: StoredDocument) -> bool:
+        return file.size > self._limits.max_file_bytes and not before.problem
+
+    def _touch(self, documents: Sequence[StoredDocument]) -> None:
+        """Record new times of files; the generation stays, for its content does."""
+        assert self._previous is not None
+        if documents:
+            writer = DatabaseWriter(self._previous.path, self._previous, self._previous.generation)
+            for document in documents:
+                writer.touch(document)
+            writer.commit(self._root, self._recorded_settings())
+            self._previous = Database(self._store / FILE)
+
     def _write(self, plan: _Plan, progress: Progress | None) -> None:
+        if self._previous is None:
+            discard(self._store)
         generation = self._previous.generation + 1 if self._previous else 1
         base = None if self._recut else self._previous
         writer = DatabaseWriter(self._store / FILE, base, generation)
@@ -255,13 +320,13 @@ class _Ingest:
             rebuild(self._store, self._previous)
             self._notes += [f"{problem}; it was built again" for problem in problems]
 
-    def _report(self, plan: _Plan, parsed_before: set[str]) -> IngestReport:
+    def _report(self, plan: _Plan) -> IngestReport:
         assert self._previous is not None
         documents = self._previous.documents()
         count, sections, chars = self._previous.counts()
         problems = [Skipped(each.path, each.problem) for each in documents if each.problem]
         warnings = [Skipped(each.path, each.warnings) for each in documents if each.warnings]
-        changed = len(parsed_before)
+        changed = len(plan.to_remove) - plan.gone
         return IngestReport(
             generation=self._previous.generation,
             documents=count,

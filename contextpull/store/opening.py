@@ -67,8 +67,7 @@ class Store:
         signature = _signature(self.path)
         if signature != self._seen and signature is not None:
             with self._lock:
-                newer = _newer_snapshot(self.path)
-                if newer is not None:
+                if signature != self._seen and (newer := _newer_snapshot(self.path)):
                     self._seen, self._snapshot = signature, newer
         return self._snapshot
 

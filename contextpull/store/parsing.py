@@ -50,12 +50,12 @@ def parse_file(
     file: SourceFile, settings: CutSettings, limits: ReadLimits, now_ns: int
 ) -> ParsedFile:
     """Read one file and cut it; a problem becomes part of the result, never an exception."""
-    mtime = 0 if file.mtime_ns > now_ns - _FRESH_NS else file.mtime_ns
-    facts = {"size": file.size, "mtime_ns": mtime, "digest": b""}
+    facts = {"size": UNKNOWN_SIZE, "mtime_ns": settled(file, now_ns), "digest": b""}
     try:
+        reader = reader_of(file.path)
         data = _contents(file, limits)
         facts |= {"size": len(data), "digest": digest(data)}
-        parsed = reader_of(file.path)(data)
+        parsed = reader(data)
         sections = cut(parsed, settings)
     except DocumentError as error:
         return _problem(file, facts, str(error))
@@ -69,13 +69,20 @@ def parse_file(
     return _parsed(file, facts, parsed, sections)
 
 
+def settled(file: SourceFile, now_ns: int) -> int:
+    """The time of a file to know it by; 0 while another change might get the same time."""
+    return 0 if file.mtime_ns > now_ns - _FRESH_NS else file.mtime_ns
+
+
 def _contents(file: SourceFile, limits: ReadLimits) -> bytes:
-    if file.size > limits.max_file_bytes:
-        raise DocumentError(
-            f"larger than {limits.max_file_bytes // 1024**2} MB; split it or leave it out"
-        )
-    with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
-        return stream.read(limits.max_file_bytes + 1)
+    data = b""
+    if file.size <= limits.max_file_bytes:
+        with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
+            data = stream.read(limits.max_file_bytes + 1)
+    if max(file.size, len(data)) > limits.max_file_bytes:
+        size = f"{limits.max_file_bytes / 1024**2:,.4g} MB"
+        raise DocumentError(f"larger than {size}; split it or leave it out")
+    return data
 
 
 def _problem(file: SourceFile, facts: dict[str, object], reason: str) -> ParsedFile:

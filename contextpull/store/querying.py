@@ -61,11 +61,12 @@ class Terms(NamedTuple):
 
 def terms_of(text: str) -> Terms:
     """Take a query apart. Never fails; the result may be empty."""
-    text = separated(text[:LONGEST_QUERY].encode("utf-8", "replace").decode())
+    raw = text[:LONGEST_QUERY].encode("utf-8", "replace")
+    text = separated(raw.decode())
     phrases = ["".join(groups) for groups in _QUOTED.findall(text)]
     words = Counter(word for word in analyzers().words.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
-    names = analyzers().names.analyze(b" ".join(identifiers(text.encode())).decode())
+    names = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
     runs = RUN.findall(text)
     return Terms(telling or dict(words), list(dict.fromkeys(names)), runs, phrases)
 
