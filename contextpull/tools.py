@@ -34,7 +34,17 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _as_whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 Texts = Annotated[list[str], BeforeValidator(_as_list)]
+Whole = Annotated[int, BeforeValidator(_as_whole)]
+"""An integer, also one that JSON wrote as 5.0."""
+
+_MOST_PATHS = 50
+_MOST_FAULTS = 3
+_LONGEST_ERROR = 4_000
 
 
 class _Arguments(BaseModel):
@@ -45,9 +55,11 @@ class SearchArguments(_Arguments):
     """Arguments of `search`."""
 
     query: str = Field(min_length=1, description='Words or names; "quoted" must occur as a phrase')
-    paths: Texts = Field(default=[], description="Only these documents, folders or globs")
-    limit: int = Field(default=10, ge=1, le=50)
-    offset: int = Field(default=0, ge=0, le=1000)
+    paths: Texts = Field(
+        default=[], max_length=_MOST_PATHS, description="Only these documents, folders or globs"
+    )
+    limit: Whole = Field(default=10, ge=1, le=50)
+    offset: Whole = Field(default=0, ge=0, le=1000)
 
 
 class GrepArguments(_Arguments):
@@ -58,10 +70,12 @@ class GrepArguments(_Arguments):
     ignore_case: bool | None = Field(
         default=None, description="Default: yes, unless the pattern has capitals"
     )
-    paths: Texts = Field(default=[], description="Only these documents, folders or globs")
-    context: int = Field(default=0, ge=0, le=10, description="Lines around each match")
-    limit: int = Field(default=20, ge=1, le=100)
-    offset: int = Field(default=0, ge=0, le=100_000)
+    paths: Texts = Field(
+        default=[], max_length=_MOST_PATHS, description="Only these documents, folders or globs"
+    )
+    context: Whole = Field(default=0, ge=0, le=10, description="Lines around each match")
+    limit: Whole = Field(default=20, ge=1, le=100)
+    offset: Whole = Field(default=0, ge=0, le=100_000)
 
 
 class ReadArguments(_Arguments):
@@ -70,8 +84,8 @@ class ReadArguments(_Arguments):
     ids: Texts = Field(
         min_length=1, max_length=MOST_IDS, description="Section ids, or a path for a whole document"
     )
-    context: int = Field(default=0, ge=0, le=5, description="Sections around each")
-    offset: int = Field(
+    context: Whole = Field(default=0, ge=0, le=5, description="Sections around each")
+    offset: Whole = Field(
         default=0, ge=0, description="Character to go on from, as a cut result says"
     )
 
@@ -80,7 +94,7 @@ class IndexArguments(_Arguments):
     """Arguments of `index`."""
 
     path: str = Field(default="", description="Folder, glob or document; empty for everything")
-    offset: int = Field(default=0, ge=0)
+    offset: Whole = Field(default=0, ge=0)
 
 
 class ToolResult(NamedTuple):
@@ -158,7 +172,7 @@ class ToolSession:
         tool = next((each for each in TOOLS if each.name == name), None)
         if tool is None:
             names = ", ".join(each.name for each in TOOLS)
-            return _error(f"There is no tool {name!r}. The tools are {names}.")
+            return _error(f"There is no tool {_cut(name)!r}. The tools are {names}.")
         try:
             checked = tool.arguments.model_validate(dict(arguments))
         except ValidationError as error:
@@ -177,6 +191,7 @@ class ToolSession:
             paths=arguments.paths,
             snippets=self._snippets,
         )
+        result = rendering.fitting_hits(result)
         for hit in result.hits:
             self._seen.setdefault(hit.section.id, hit.section.fingerprint)
         elsewhere = (
@@ -188,20 +203,17 @@ class ToolSession:
         return ToolResult(text, rendering.search_data(result))
 
     def _grep(self, snapshot: Snapshot, arguments: GrepArguments) -> ToolResult:
-        result = grep(snapshot, **arguments.model_dump())
+        result = rendering.fitting_matches(grep(snapshot, **arguments.model_dump()))
         text = rendering.grep_text(snapshot, arguments.pattern, arguments.regex, result)
         return ToolResult(text, rendering.grep_data(result))
 
     def _read(self, snapshot: Snapshot, arguments: ReadArguments) -> ToolResult:
         sections = read(snapshot, arguments.ids, context=arguments.context)
-        changed = {
-            each.section.id
-            for each in sections
-            if self._seen.get(each.section.id, each.section.fingerprint) != each.section.fingerprint
-        }
-        self._seen.update((each.section.id, each.section.fingerprint) for each in sections)
-        text = rendering.read_text(sections, arguments.offset, changed)
-        return ToolResult(text, rendering.read_data(sections))
+        page = rendering.read_page(sections, arguments.offset)
+        shown = {each.section.id: each.section.fingerprint for each, _ in page.sections}
+        changed = [each for each, now in shown.items() if self._seen.get(each, now) != now]
+        self._seen.update(shown)
+        return ToolResult(rendering.read_text(page, changed), rendering.read_data(page))
 
     def _index(self, snapshot: Snapshot, arguments: IndexArguments) -> ToolResult:
         listing = list_contents(snapshot, arguments.path, offset=arguments.offset)
@@ -247,7 +259,12 @@ def mcp_tools() -> list[dict[str, Any]]:
 
 
 def _error(message: str) -> ToolResult:
+    message = _cut(message, _LONGEST_ERROR)
     return ToolResult(message, {"error": message}, is_error=True)
+
+
+def _cut(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _matches_elsewhere(snapshot: Snapshot, query: str) -> bool:
@@ -266,10 +283,10 @@ def _input_schema(arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """One property without titles and null; a list of texts may also be given as one text."""
+    """One property without titles; a list of texts may also be given as one text."""
     plain = {key: value for key, value in facts.items() if key not in {"title", "anyOf"}}
     if "anyOf" in facts:
-        plain |= next(each for each in facts["anyOf"] if each.get("type") != "null")
+        plain["type"] = [each["type"] for each in facts["anyOf"]]
     if plain.get("default", "") in (None, [], ""):
         plain.pop("default", None)
     if plain.get("type") == "array":
@@ -279,19 +296,21 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _explained(tool: Tool, error: ValidationError) -> str:
     """What is wrong with the arguments, each with its name, and a call that is right."""
-    faults = [_fault(tool, each) for each in error.errors(include_url=False)]
+    faults = [_fault(tool, each) for each in error.errors(include_url=False)[:_MOST_FAULTS]]
     example = json.dumps(tool.example)
     return f"{tool.name}: {'; '.join(faults)}. A call that works: {tool.name}({example})"
 
 
 def _fault(tool: Tool, error: Any) -> str:
-    name = ".".join(str(part) for part in error["loc"][:1])
+    name = _cut(str(error["loc"][0]))
     if error["type"] == "extra_forbidden":
         known = ", ".join(tool.arguments.model_fields)
         return f"there is no argument {name!r} (the arguments are {known})"
     if error["type"] == "missing":
         return f"the argument {name!r} is missing"
-    given = json.dumps(error["input"], default=str)
-    given = given if len(given) <= 60 else given[:59] + "…"
-    message = error["msg"].replace("Input should be", "must be").replace("valid ", "")
+    given = _cut(json.dumps(error["input"], default=str))
+    if error["type"] == "list_type":
+        return f"{name!r} must be a string or a list of strings, not {given}"
+    message = error["msg"].replace("Input should be", "must be").replace("a valid i", "an i")
+    message = message.replace("valid ", "").replace(" after validation", "")
     return f"{name!r} {message}, not {given}" if "must be" in message else f"{name!r}: {message}"

@@ -1,5 +1,10 @@
-"""The exchange on the README's first screen: a search and a read, as a model sees them."""
+"""The exchange on the README's first screen: a search and a read, as a model sees them.
 
+    python demo/exchange.py            prints it
+    python demo/exchange.py README.md  puts it between the markers of that file
+"""
+
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,7 +13,8 @@ from contextpull.store.ingest import ingest
 from contextpull.tools import ToolSession
 
 CORPUS = Path(__file__).parent / "corpus"
-QUERY = "warranty of the G4X"
+QUERY = "HG-4419"
+BEGIN, END = "<!-- exchange -->\n", "<!-- /exchange -->"
 CHARS_PER_TOKEN = 4
 
 
@@ -18,12 +24,12 @@ def exchange() -> str:
         store = Path(folder, "store")
         ingest(CORPUS, store)
         session = ToolSession(open_store(store))
-        found = session.call("search", {"query": QUERY, "limit": 2})
+        found = session.call("search", {"query": QUERY, "limit": 1})
         section_id = found.data["hits"][0]["id"]
         read = session.call("read", {"ids": [section_id]})
     return "\n".join(
         [
-            f"> search(query={QUERY!r}, limit=2)            about {_tokens(found.text)} tokens",
+            f"> search(query={QUERY!r}, limit=1)   about {_tokens(found.text)} tokens",
             found.text,
             f"> read(ids=[{section_id!r}])   about {_tokens(read.text)} tokens",
             read.text,
@@ -31,9 +37,19 @@ def exchange() -> str:
     )
 
 
+def write(page: Path) -> None:
+    """Put the exchange between the markers of a Markdown file."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    behind = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}```\n{exchange()}\n```\n{END}{behind}", encoding="utf-8")
+
+
 def _tokens(text: str) -> int:
     return round(len(text) / CHARS_PER_TOKEN)
 
 
 if __name__ == "__main__":
-    print(exchange())
+    if sys.argv[1:]:
+        write(Path(sys.argv[1]))
+    else:
+        print(exchange())

@@ -2,8 +2,12 @@
 
 import codecs
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from contextpull.errors import DocumentError
+
+if TYPE_CHECKING:
+    from charset_normalizer import CharsetMatch
 
 _BYTE_ORDER_MARKS = (
     # UTF-32 first: its little-endian mark begins with UTF-16's.
@@ -17,6 +21,15 @@ _SAMPLE = 256 * 1024
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _MOST_CONTROL = 0.02
 """Text with a larger share of control characters than this is taken for binary data."""
+_ASCII = bytes(range(128))
+_MOST_BROKEN = 0.1
+"""Broken UTF-8 is still UTF-8 while fewer of its bytes beyond ASCII than this cannot be read."""
+# The likelier first: where two fit a text equally well, the earlier one is taken.
+_CODE_PAGES = (
+    *("cp1252", "cp1251", "cp932", "gb18030", "cp949", "big5", "euc_jp", "koi8_r"),
+    *("cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "tis_620"),
+    *("iso8859_2", "iso8859_5", "cp850", "cp866", "mac_roman"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +54,12 @@ def decode(data: bytes) -> Decoded:
         raise DocumentError("binary data, not text")
     try:
         return Decoded(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return _decode_legacy(data)
+    except UnicodeDecodeError as error:
+        beyond_ascii = len(data.translate(None, _ASCII))
+        text = data.decode("utf-8", errors="replace")
+        if text.count("\ufffd") < _MOST_BROKEN * beyond_ascii:
+            return Decoded(text, (_broken("utf-8"),))
+        return _decode_legacy(data, error.start)
 
 
 def _decode_as(data: bytes, encoding: str) -> Decoded:
@@ -50,7 +67,11 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
         return Decoded(data.decode(encoding))
     except UnicodeDecodeError:
         text = data.decode(encoding, errors="replace")
-        return Decoded(text, (f"not valid {encoding}: broken characters were replaced",))
+        return Decoded(text, (_broken(encoding),))
+
+
+def _broken(encoding: str) -> str:
+    return f"not valid {encoding}: broken characters were replaced"
 
 
 def _wide_encoding(sample: bytes) -> str | None:
@@ -68,11 +89,29 @@ def _looks_binary(sample: bytes) -> bool:
     return control > _MOST_CONTROL * len(sample)
 
 
-def _decode_legacy(data: bytes) -> Decoded:
+def _decode_legacy(data: bytes, telling: int) -> Decoded:
+    """Decode by the code page that fits best around the offset `telling`, which is no UTF-8."""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:_SAMPLE]).best()
+    matches = from_bytes(_lines_around(data, telling), cp_isolation=list(_CODE_PAGES))
+    best = matches.best()
     if best is None:
         raise DocumentError("text in an encoding that could not be recognised; save it as UTF-8")
-    text = data.decode(best.encoding, errors="replace")
-    return Decoded(text, (f"not UTF-8: read as {best.encoding}",))
+    equal = [each for each in matches if _fitness(each) == _fitness(best)]
+    names = {name for each in equal for name in each.could_be_from_charset}
+    encoding = next((page for page in _CODE_PAGES if page in names), best.encoding)
+    text = data.decode(encoding, errors="replace")
+    return Decoded(text, (f"not UTF-8: read as {encoding}",))
+
+
+def _lines_around(data: bytes, offset: int) -> bytes:
+    """A sample of whole lines, where lines are short, so that no character in it is cut."""
+    start = max(data.rfind(b"\n", 0, offset) + 1, offset - _SAMPLE // 2)
+    sample = data[start : start + _SAMPLE]
+    last_line = sample.rfind(b"\n") + 1
+    whole = start + _SAMPLE >= len(data) or start + last_line <= offset
+    return sample if whole else sample[:last_line]
+
+
+def _fitness(match: "CharsetMatch") -> tuple[float, float]:
+    return match.chaos, match.coherence

@@ -5,11 +5,13 @@ file outranks a higher one, and in one folder a later name in that list outranks
 """
 
 import os
+import re
 import stat
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contextpull.documents.formats import format_of
 from contextpull.errors import InvalidInput
@@ -22,6 +24,8 @@ _VENDORED = frozenset(
     {"node_modules", "bower_components", "vendor", "third_party", "site-packages", "venv"}
 )
 _CACHES = frozenset({"__pycache__"})
+_ANYTHING = re.compile(r"^(!?)(?:\*|/?\*\*(?:/\*\*?)*)(/?)\s*$")
+_BELOW = re.compile(r"^(.*[^/])/\*\*(/?)\s*$")
 _DEEPEST = 100
 """Folders nested deeper than this are reported instead of walked."""
 
@@ -90,12 +94,22 @@ class _Rules:
     """The patterns of one ignore file, for paths below its folder."""
 
     folder: str
+    name: str
     spec: "GitIgnoreSpec"
+    patterns: tuple[tuple[re.Pattern[str], bool | None], ...]
+    """The strongest first, each with what it says of the paths that it matches."""
+    refused: tuple[str, ...]
+    """Lines of the file that cannot be read as patterns; the others apply all the same."""
 
     def verdict(self, location: str, is_folder: bool) -> bool | None:
-        """True to leave out, False to keep, None when no pattern speaks of this path."""
-        relative = os.path.relpath(location, self.folder).replace(os.sep, "/")
-        return self.spec.check_file(relative + "/" if is_folder else relative).include
+        """True to leave out, False to keep, None when no pattern speaks of this very path.
+
+        Patterns that speak of a folder above it had their say when that was entered.
+        """
+        path = _matchable(os.path.relpath(location, self.folder)) + "/" * is_folder
+        if self.spec.check_file(path).include is None:
+            return None
+        return next((says for pattern, says in self.patterns if pattern.fullmatch(path)), None)
 
 
 class _Walk:
@@ -112,7 +126,12 @@ class _Walk:
         except OSError as error:
             self._skip(prefix or ".", f"cannot be read: {error.strerror}")
             return
-        rules = (*_rules_in(location, {entry.name for entry in entries}), *rules)
+        own = tuple(_rules_in(location, _ignore_files(entries)))
+        for rule in own:
+            for line in rule.refused:
+                reason = f"pattern {readable_name(line)!r} cannot be applied"
+                self._skip(prefix + rule.name, reason)
+        rules = (*own, *rules)
         for entry in entries:
             if not entry.name.startswith("."):
                 self._entry(entry, prefix + readable_name(entry.name), rules)
@@ -182,17 +201,52 @@ def _verdict(rules: tuple[_Rules, ...], location: str, is_folder: bool) -> bool 
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
+def _matchable(path: str) -> str:
+    """The path as patterns see it: bytes that are no UTF-8 are replaced, as in ignore files."""
+    return os.fsencode(path).decode("utf-8", errors="replace").replace(os.sep, "/")
+
+
+def _ignore_files(entries: list[os.DirEntry[str]]) -> set[str]:
+    """Names of ignore files; as git does, one that is a link, a pipe or a folder is none."""
+    names = (entry for entry in entries if entry.name in _IGNORE_FILES)
+    return {entry.name for entry in names if entry.is_file(follow_symlinks=False)}
+
+
 def _rules_in(folder: str, names: set[str]) -> Iterator[_Rules]:
     """The rules of one folder's ignore files, the strongest first."""
     for name in reversed(_IGNORE_FILES):
         if name in names:
-            from pathspec import GitIgnoreSpec
-
             try:
                 text = Path(folder, name).read_text("utf-8-sig", errors="replace")
             except OSError:
                 continue
-            yield _Rules(folder, GitIgnoreSpec.from_lines(text.splitlines()))
+            yield _rules(folder, name, text.split("\n"))
+
+
+def _rules(folder: str, name: str, lines: list[str]) -> _Rules:
+    from pathspec import GitIgnoreSpec
+
+    found: list[Any] = []
+    refused = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of brackets within brackets
+        for line in lines:
+            try:
+                found += GitIgnoreSpec.from_lines([_exact(line)], backend="simple").patterns
+            except (ValueError, re.error):
+                refused.append(line)
+    patterns = tuple((each.regex, each.include) for each in reversed(found) if each.regex)
+    return _Rules(folder, name, GitIgnoreSpec(found), patterns, tuple(refused))
+
+
+def _exact(line: str) -> str:
+    """The pattern, written so that pathspec lets it match no more paths than git does.
+
+    `*` would match a path of any depth, a final `/**` also the folder before it.
+    """
+    if "[:" in line:
+        raise ValueError("classes of characters are not supported")
+    return _BELOW.sub(r"\1/**/*\2", _ANYTHING.sub(r"\1?*\2", line))
 
 
 def _rules_above(root: Path) -> tuple[_Rules, ...]:
@@ -204,7 +258,7 @@ def _rules_above(root: Path) -> tuple[_Rules, ...]:
     if (root / ".git").exists():
         return ()
     for folder in root.parents:
-        if (folder / ".gitignore").is_file():
+        if (folder / ".gitignore").is_file() and not (folder / ".gitignore").is_symlink():
             rules.extend(_rules_in(str(folder), {".gitignore"}))
         if (folder / ".git").exists():
             return () if _verdict(tuple(rules), str(root), is_folder=True) else tuple(rules)

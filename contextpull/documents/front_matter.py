@@ -8,7 +8,10 @@ from typing import Any
 
 _YAML = re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-_LOOSE_LINE = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:[ \t]+(.+?)[ \t]*\r?$", re.M)
+_LIKE_YAML = re.compile(r"\s*(?:#[^\n]*\n)*[A-Za-z_][\w.-]*[ \t]*:")
+_LOOSE_LINE = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:[ \t]+(\S[^\n]*)", re.M)
+_ENDLESS_KEY = re.compile(r"(?:\.[^.\n]*){100}")
+"""tomllib's memory grows with the square of the parts of a dotted key."""
 _MOST_VALUES = 500
 _LONGEST_VALUE = 1_000
 
@@ -28,8 +31,8 @@ class FrontMatter:
 def front_matter(text: str) -> FrontMatter | None:
     """Return the metadata block that `text` begins with, or None when it has none.
 
-    A block that is not valid YAML or TOML still counts: its plain `key: value` lines are read,
-    and a warning says so.
+    A block that is not valid TOML, or that begins like YAML and is not valid, still counts:
+    plain `key: value` lines of YAML are read, and a warning says so.
     A thematic break followed by prose is not a metadata block.
     """
     if match := _TOML.match(text):
@@ -40,10 +43,12 @@ def front_matter(text: str) -> FrontMatter | None:
 
 
 def _from_toml(match: re.Match[str]) -> FrontMatter:
+    source = match.group(1).replace("\r\n", "\n")
     try:
-        return _described(match.end(), tomllib.loads(match.group(1).replace("\r\n", "\n")))
-    except tomllib.TOMLDecodeError as error:
+        values = {} if _ENDLESS_KEY.search(source) else tomllib.loads(source)
+    except (ValueError, RecursionError) as error:
         return FrontMatter(match.end(), warnings=(f"front matter is not valid TOML: {error}",))
+    return _described(match.end(), values)
 
 
 def _from_yaml(match: re.Match[str]) -> FrontMatter | None:
@@ -54,9 +59,9 @@ def _from_yaml(match: re.Match[str]) -> FrontMatter | None:
         # The base loader keeps every value as it is written: 1.10 stays 1.10.
         values = yaml.load(source, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        loose = dict(_LOOSE_LINE.findall(source))
-        if not loose:
+        if not _LIKE_YAML.match(source):
             return None
+        loose = dict(_LOOSE_LINE.findall(source))
         reason = str(error).partition("\n")[0]
         return _described(match.end(), loose, (f"front matter is not valid YAML: {reason}",))
     if not source.strip():

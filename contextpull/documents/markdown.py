@@ -1,32 +1,30 @@
 """Markdown and its common dialects, sliced from the source.
 
-CommonMark with tables, heading attributes (`{#anchor}`, also in Python-Markdown's `{: #anchor }`),
-footnotes, task and definition lists; front matter; admonitions and tabs (`!!! note`, `=== "Tab"`);
-headings and tables written in HTML.
+CommonMark with tables, footnotes, task and definition lists; heading attributes (`{#anchor}`, also
+`{: #anchor }` and `{/* #anchor */}`); front matter; admonitions and tabs (`!!! note`,
+`=== "Tab"`); headings and tables written in HTML.
 """
 
 import re
-from collections.abc import Iterable
-from html import unescape
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import Any
 
 import pyromark
-import re2
 
 from contextpull.documents.decoding import decode
-from contextpull.documents.front_matter import front_matter
+from contextpull.documents.embedded_html import ANCHOR, LONGEST_TITLE, with_html
+from contextpull.documents.front_matter import FrontMatter, front_matter
 from contextpull.types import Block, BlockKind, ParsedDocument
 
 _OPTIONS = (
     pyromark.Options.ENABLE_TABLES
-    | pyromark.Options.ENABLE_HEADING_ATTRIBUTES
     | pyromark.Options.ENABLE_FOOTNOTES
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_STRIKETHROUGH
     | pyromark.Options.ENABLE_DEFINITION_LIST
 )
 _KINDS: dict[str, BlockKind] = {
-    "CodeBlock": "code",
     "Table": "table",
     "List": "list",
     "DefinitionList": "list",
@@ -34,46 +32,49 @@ _KINDS: dict[str, BlockKind] = {
 }
 _SOLID = frozenset({"CodeBlock", "Table"})
 _INNER = frozenset({"Item", "TableRow", "DefinitionListTitle"}) | _SOLID
-_ANCHOR = re.compile(r"""<a\s[^>]*?\b(?:id|name)\s*=\s*["']?([^\s"'>]+)""", re.I)
-_ADMONITION = re.compile(rb"[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
-# RE2, so that a page of unclosed tags costs one pass over it.
-_HTML_HEADING = re2.compile(
-    "|".join(rf"(?is)<h{level}\b([^>]*)>(.*?)</h{level}\s*>" for level in range(1, 7))
+_ATTRIBUTE = r"""(?:[#.][^\s{}]+|[\w:-]+=(?:"[^"]*"|'[^']*'|[^\s{}"']+))"""
+_ATTRIBUTES = re.compile(
+    rf"(?:\s+#+)?\s*\{{(?::|/\*)?\s*({_ATTRIBUTE}(?:\s+{_ATTRIBUTE})*)\s*(?:\*/)?\}}\s*\Z"
 )
-_HTML_OPAQUE = re2.compile(
-    r"(?is)<!--.*?(?:-->|\z)"
-    + "".join(rf"|<{tag}\b.*?(?:</{tag}|\z)" for tag in ("pre", "script", "style", "textarea"))
-)
-_HTML_ID = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^\s"'>]+)""", re.I)
-_HTML_TABLE = re2.compile(r"(?i)<table\b")
-_HTML_HEADING_TAG = re2.compile(r"(?i)<h[1-6]\b")
-_HTML_TABLE_END = re.compile(rb"</table\s*>[ \t]*\r?\n?", re.I)
-_HTML_ROW = re.compile(rb"<tr\b", re.I)
-_HTML_HEADER_CELL = re.compile(rb"<th\b", re.I)
-_TAG = re.compile(r"<[^>]*>")
-_LONGEST_TITLE = 300
+_ADMONITION = re.compile(rb"^[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]", re.M)
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
+_NEWLINE = ord("\n")
 
 
 def read_markdown(data: bytes) -> ParsedDocument:
     """Read a Markdown file; its blocks are slices of the text, markup and indentation included."""
     decoded = decode(data)
-    matter = front_matter(decoded.text)
-    if matter is None:
-        text = decoded.text.encode()
-        blocks = _with_html(text, _blocks(decoded.text, text, 0))
-        return ParsedDocument(text, tuple(blocks), warnings=decoded.warnings)
-    head = decoded.text[: matter.end].encode()
-    body = decoded.text[matter.end :]
-    text = head + body.encode()
-    blocks = _with_html(text, _blocks(body, text, len(head)))
+    # The parser does not know lines that end in CR alone.
+    lines = decoded.text if "\n" in decoded.text else decoded.text.replace("\r", "\n")
+    matter = front_matter(lines) or FrontMatter(0)
+    source = lines.encode()
+    base = len(lines[: matter.end].encode())
+    blocks = with_html(source, _blocks(lines[matter.end :], source, base))
+    if matter.end:
+        blocks.insert(0, Block("front matter", 0, base))
     return ParsedDocument(
-        text,
-        (Block("front matter", 0, len(head)), *blocks),
-        matter.title,
-        matter.description,
-        matter.keywords,
-        decoded.warnings + matter.warnings,
+        text=source if lines is decoded.text else decoded.text.encode(),
+        blocks=tuple(blocks),
+        title=matter.title,
+        description=matter.description,
+        keywords=matter.keywords,
+        warnings=decoded.warnings + matter.warnings + _unclosed_fence(source, blocks),
     )
+
+
+def _unclosed_fence(source: bytes, blocks: list[Block]) -> tuple[str, ...]:
+    """A warning where the document ends in code that was never closed, as CommonMark reads it."""
+    last = blocks[-1] if blocks else None
+    fence = _FENCE.match(source, last.start) if last and last.kind == "code" else None
+    if last is None or fence is None:
+        return ()
+    mark = fence.group(1)
+    _, *behind = source[last.start : last.end].strip().rsplit(b"\n", 1)
+    ending = behind[0].strip() if behind else b""
+    if ending.startswith(mark) and not ending.strip(mark[:1]):
+        return ()
+    line = source.count(b"\n", 0, last.start) + 1
+    return (f"the code fence on line {line} is never closed: all behind it counts as code",)
 
 
 def _blocks(body: str, text: bytes, base: int) -> list[Block]:
@@ -106,169 +107,130 @@ class _Builder:
         self._base = base
         self._blocks: list[Block] = []
         self._kind: BlockKind | None = None
-        self._start = self._end = 0
+        self._start = self._end = base
         self._breaks: list[int] = []
         self._solid: list[tuple[int, int]] = []
-        self._heading: dict[str, Any] = {}
+        self._tables: list[tuple[int, int, int]] = []
+        self._rows: list[int] = []
+        self._level = 0
         self._title: list[str] = []
-        self._inline_anchor: str | None = None
+        self._anchor: str | None = None
 
     def open(self, name: str, tag: Any, span: dict[str, int]) -> None:
-        """A top-level element begins; the one before it is complete."""
-        self._close()
-        self._start, self._end = span["start"] + self._base, span["end"] + self._base
-        self._kind = _KINDS.get(name, "prose")
-        self.in_heading = name == "Heading"
-        if self.in_heading:
-            self._heading = tag["Heading"]
+        """A top-level element begins, with its line; the one before it is complete."""
+        if self._kind is not None:
+            self._close()
+        start = span["start"] + self._base
+        if start > self._end and self._text[start - 1] != _NEWLINE:
+            start = _line_start(self._text, start, self._end)
+        self._start = start
+        self._end = end = span["end"] + self._base
+        if name == "Paragraph":
+            self._blocks.append(Block("prose", start, end))
+        elif name == "CodeBlock":
+            kind: BlockKind = "prose" if self._continues_admonition() else "code"
+            self._blocks.append(Block(kind, start, end))
+        else:
+            self._kind = _KINDS.get(name, "prose")
+            if name == "Heading":
+                self.in_heading = True
+                self._level = int(tag["Heading"]["level"][1])
 
     def inner(self, name: str, span: dict[str, int]) -> None:
         """An element inside it begins at which it may be split, or that must stay whole."""
-        start = span["start"] + self._base
+        start, end = span["start"] + self._base, span["end"] + self._base
         if self._solid and start < self._solid[-1][1]:
+            if name == "TableRow":
+                self._rows.append(start)
             return
-        self._breaks.append(start)
+        line = _line_start(self._text, start, self._breaks[-1] if self._breaks else self._start)
+        self._breaks.append(line)
         if name in _SOLID:
-            self._solid.append((start, span["end"] + self._base))
+            self._solid.append((line, end))
+        if name == "Table":
+            self._tables.append((line, start, end))
 
     def heading_text(self, event: Any) -> None:
-        if event == "SoftBreak" or event == "HardBreak":
+        if type(event) is str:  # a line break; or the rule behind a heading, which is no text
             self._title.append(" ")
             return
         ((kind, value),) = event.items()
-        if kind == "Text" or kind == "Code" or kind == "InlineMath":
+        if kind == "Text":
             self._title.append(value)
-        elif kind == "InlineHtml" and (match := _ANCHOR.match(value)):
-            self._inline_anchor = match.group(1)
+        elif kind == "Code":
+            self._title += (value, "")  # what stands in code is no attribute
+        elif kind == "InlineHtml" and (match := ANCHOR.match(value)):
+            self._anchor = match.group(1)
 
     def finish(self) -> list[Block]:
-        self._close()
+        if self._kind is not None:
+            self._close()
         return self._blocks
 
     def _close(self) -> None:
-        if self._kind is None:
-            return
         start, end = self._start, self._end
         if self._kind == "heading":
-            block = self._heading_block(start, end)
-        elif self._kind == "table":
-            block = _pipe_table(self._text, start, end, self._breaks)
-        elif self._kind == "code":
-            block = Block("prose" if self._continues_admonition() else "code", start, end)
+            self._blocks.append(self._heading_block(start, end))
+            self._title, self._anchor = [], None
+            self.in_heading = False
         else:
-            solid = tuple(self._solid)
-            block = Block(self._kind, start, end, breaks=tuple(self._breaks), solid=solid)
-        self._blocks.append(block)
+            if self._kind == "table":
+                self._blocks.append(_pipe_table(self._text, start, start, end, self._breaks))
+            elif self._tables:
+                self._blocks += self._around_tables()
+            else:
+                self._blocks.append(self._slice(start, end))
+            self._breaks, self._solid, self._tables, self._rows = [], [], [], []
         self._kind = None
-        self.in_heading = False
-        self._breaks, self._solid, self._title, self._inline_anchor = [], [], [], None
 
     def _heading_block(self, start: int, end: int) -> Block:
-        title = " ".join("".join(self._title).split())[:_LONGEST_TITLE]
-        anchor = self._heading["id"] or self._inline_anchor
-        return Block("heading", start, end, int(self._heading["level"][1]), title, anchor)
+        if self._title and self._title[-1].endswith("}"):
+            self._take_attributes()
+        title = " ".join("".join(self._title).split())[:LONGEST_TITLE]
+        return Block("heading", start, end, self._level, title, self._anchor)
+
+    def _take_attributes(self) -> None:
+        match = _ATTRIBUTES.search(self._title[-1])
+        if match:
+            self._title[-1] = self._title[-1][: match.start()]
+            ids = [each[1:] for each in match.group(1).split() if each.startswith("#")]
+            self._anchor = ids[0] if ids else self._anchor
 
     def _continues_admonition(self) -> bool:
         """Whether this indented block is the body of an admonition or tab, not code."""
         before = self._blocks[-1] if self._blocks else None
-        if before is None or before.kind != "prose":
+        if before is None or before.kind != "prose" or _FENCE.match(self._text, self._start):
             return False
-        last_line = self._text.rfind(b"\n", before.start, before.end - 1) + 1
-        return bool(_ADMONITION.match(self._text, max(last_line, before.start)))
+        return bool(_ADMONITION.search(self._text, before.start, before.end))
+
+    def _slice(self, start: int, end: int) -> Block:
+        """What of the element lies between the two offsets."""
+        breaks = self._breaks[bisect_left(self._breaks, start) : bisect_left(self._breaks, end)]
+        solid = self._solid[bisect_left(self._solid, (start,)) : bisect_left(self._solid, (end,))]
+        return Block(self._kind or "prose", start, end, breaks=tuple(breaks), solid=tuple(solid))
+
+    def _around_tables(self) -> Iterator[Block]:
+        """The element as blocks around the tables in it, which are split by their own rows."""
+        position = self._start
+        for line, start, end in [*self._tables, (self._end,) * 3]:
+            if self._text[position:line].strip():
+                yield self._slice(position, line)
+            rows = self._rows[bisect_left(self._rows, start) : bisect_left(self._rows, end)]
+            if start < end:
+                yield _pipe_table(self._text, line, start, end, rows)
+            position = end
 
 
-def _pipe_table(source: bytes, start: int, end: int, rows: list[int]) -> Block:
-    """A pipe table; it may be split before each body row, at the start of the row's line."""
-    lines = tuple(_line_start(source, row, start) for row in rows)
-    header = source[start : lines[0]] if lines else b""
-    return Block("table", start, end, breaks=lines, header=header.decode().rstrip("\r\n"))
+def _pipe_table(source: bytes, start: int, table: int, end: int, rows: list[int]) -> Block:
+    """A pipe table; it may be split before each body row, at the start of the row's line.
+
+    Before the table itself begins, a list marker or a `>` may stand on its first line.
+    """
+    lines = tuple(_line_start(source, row, table) for row in rows)
+    header = source[table : lines[0]].decode() if lines else ""
+    header = "\n".join(line.lstrip(" \t>") for line in header.splitlines())
+    return Block("table", start, end, breaks=lines, header=header)
 
 
 def _line_start(source: bytes, offset: int, floor: int) -> int:
     return max(source.rfind(b"\n", floor, offset) + 1, floor)
-
-
-def _with_html(source: bytes, blocks: list[Block]) -> list[Block]:
-    """Find the headings and tables that are written in HTML."""
-    if b"<" not in source:
-        return blocks
-    if _HTML_TABLE.search(source):
-        blocks = _with_html_tables(source, blocks)
-    if _HTML_HEADING_TAG.search(source):
-        blocks = [piece for block in blocks for piece in _with_html_headings(source, block)]
-    return blocks
-
-
-def _with_html_headings(source: bytes, block: Block) -> Iterable[Block]:
-    """Cut a block of raw HTML at the headings in it."""
-    if block.kind != "prose" or not source[block.start : block.end].lstrip().startswith(b"<"):
-        return (block,)
-    raw = source[block.start : block.end]
-    opaque = iter([match.span() for match in _HTML_OPAQUE.finditer(raw)])
-    hidden = next(opaque, None)
-    pieces: list[Block] = []
-    position = 0
-    for match in _HTML_HEADING.finditer(raw):
-        while hidden and hidden[1] <= match.start():
-            hidden = next(opaque, None)
-        if hidden and hidden[0] <= match.start():
-            continue
-        if raw[position : match.start()].strip():
-            pieces.append(Block("prose", block.start + position, block.start + match.start()))
-        pieces.append(_html_heading(match, block.start))
-        position = match.end()
-    if not pieces:
-        return (block,)
-    if raw[position:].strip():
-        pieces.append(Block("prose", block.start + position, block.end))
-    return pieces
-
-
-def _html_heading(match: Any, base: int) -> Block:
-    """The heading that one of the six alternatives of the pattern found."""
-    level = next(level for level in range(1, 7) if match.group(2 * level) is not None)
-    attributes = match.group(2 * level - 1).decode()
-    inner = match.group(2 * level).decode()
-    title = " ".join(unescape(_TAG.sub("", inner)).split())[:_LONGEST_TITLE]
-    found = _HTML_ID.search(attributes) or _ANCHOR.search(inner)
-    anchor = found.group(1) if found else None
-    return Block(
-        "heading", base + match.start(), base + match.end(), level, title=title, anchor=anchor
-    )
-
-
-def _with_html_tables(source: bytes, blocks: list[Block]) -> list[Block]:
-    """Join what CommonMark cut at blank lines inside `<table>…</table>` into one table block."""
-    result: list[Block] = []
-    covered = 0
-    last_closing = max((match.end() for match in _HTML_TABLE_END.finditer(source)), default=0)
-    for block in blocks:
-        if block.start < covered:
-            if block.end > covered:
-                result.append(Block("prose", covered, block.end))
-            continue
-        opening = _HTML_TABLE.search(source, block.start, block.end)
-        if block.kind != "prose" or opening is None or opening.end() >= last_closing:
-            result.append(block)
-            continue
-        closing = _HTML_TABLE_END.search(source, opening.end())
-        if closing is None:
-            result.append(block)
-            continue
-        if source[block.start : opening.start()].strip():
-            result.append(Block("prose", block.start, opening.start()))
-        covered = closing.end()
-        result.append(_html_table(source, opening.start(), covered))
-        if block.end > covered and source[covered : block.end].strip():
-            result.append(Block("prose", covered, block.end))
-            covered = block.end
-    return result
-
-
-def _html_table(source: bytes, start: int, end: int) -> Block:
-    rows = [match.start() for match in _HTML_ROW.finditer(source, start, end)]
-    first_end = rows[1] if len(rows) > 1 else end
-    if not rows or not _HTML_HEADER_CELL.search(source, rows[0], first_end):
-        return Block("table", start, end, breaks=tuple(rows[1:]))
-    header = source[start:first_end].decode().strip()
-    return Block("table", start, end, breaks=tuple(rows[1:]), header=header)

@@ -25,7 +25,13 @@ MOST_COUNTED = 10_000
 _SECONDS = 1.0
 """A pattern that takes longer, which only a contrived one does, ends with what was found."""
 _WINDOW = 128 * 1024
+_STEPS_AT_ONCE = 500_000_000
+"""The engine cannot be stopped while it looks at one window: so many steps take half a second."""
+_OVERLAP = 4 * LONGEST_PATTERN + 96
+"""Bytes of a line cut into windows that are looked at twice: no literal text is missed."""
 _PARALLEL_BYTES = 8 * 1024 * 1024
+_LINE_END = ord("\n")
+_LINEWISE = "(?m)"
 
 
 class GrepLine(NamedTuple):
@@ -106,6 +112,8 @@ def compile_pattern(pattern: str, *, regex: bool, ignore_case: bool | None) -> A
         raise InvalidInput(
             "A pattern matches within one line. Look for a part without line breaks."
         )
+    if any("\ud800" <= char <= "\udfff" for char in pattern):
+        raise InvalidInput("The pattern holds half a character (a lone surrogate). Leave it out.")
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -114,7 +122,7 @@ def compile_pattern(pattern: str, *, regex: bool, ignore_case: bool | None) -> A
         _has_capital(pattern, regex) if ignore_case is None else not ignore_case
     )
     try:
-        return re2.compile(f"(?m){pattern}" if regex else re2.escape(pattern), options)
+        return re2.compile(_LINEWISE + pattern if regex else re2.escape(pattern), options)
     except re2.error as error:
         raise InvalidInput(_explained(pattern, error)) from None
 
@@ -145,6 +153,7 @@ def _without_escapes(pattern: str) -> str:
 def _explained(pattern: str, error: Exception) -> str:
     detail = error.args[0] if error.args else ""
     detail = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+    detail = detail.replace(_LINEWISE, "")[:100]
     hint = "To look for it literally, leave regex out."
     if any(sign in pattern for sign in ("(?=", "(?!", "(?<")) or "invalid escape" in detail:
         hint = (
@@ -168,6 +177,8 @@ class _Scan:
         self._pattern = pattern
         self._deadline = time.monotonic() + _SECONDS
         self._out_of_time = False
+        self._longest = max(4 * _OVERLAP, _STEPS_AT_ONCE // max(1, pattern.programsize))
+        self._has_cut_lines = False
 
     def run(self, documents: set[int] | None, most: int) -> _Found:
         extents = self._text.extents(documents)
@@ -178,24 +189,32 @@ class _Scan:
             with ThreadPoolExecutor(len(shares)) as pool:
                 parts = pool.map(lambda share: self._lines(share, most), shares)
                 offsets = [offset for part in parts for offset in part]
-        notes: tuple[str, ...] = ()
+        return _Found(
+            offsets[:most], len(offsets) < most and not self._out_of_time, tuple(self._notes())
+        )
+
+    def _notes(self) -> Iterator[str]:
         if self._out_of_time:
-            notes = (
+            yield (
                 f"Stopped after {_SECONDS} s: this expression is slow. "
-                "Simplify it (bound less, repeat less) or narrow it with paths.",
+                "Simplify it (bound less, repeat less) or narrow it with paths."
             )
-        return _Found(offsets[:most], len(offsets) < most and not self._out_of_time, notes)
+        if self._has_cut_lines:
+            yield (
+                f"Lines over {self._longest // 2:,} bytes were looked at in pieces; in them a"
+                f" match of more than {_OVERLAP:,} may be missing."
+            )
 
     def _lines(self, extents: Sequence[Extent], most: int) -> list[int]:
         """The first match of each matching line; the engine runs outside the interpreter's lock."""
         text, search = self._text.bytes, self._pattern.search
         found: list[int] = []
-        for extent in extents:
-            for start, end in _windows(text, extent):
+        for start, stop in extents:
+            while start < stop:
                 if time.monotonic() > self._deadline:
                     self._out_of_time = True
                     return found
-                at = start
+                at, end = start, self._window_end(start, stop)
                 while at < end and (match := search(text, at, end)) is not None:
                     offset = match.start()
                     if offset >= end:
@@ -203,19 +222,20 @@ class _Scan:
                     found.append(offset)
                     if len(found) >= most:
                         return found
-                    at = text.find(b"\n", match.end(), end) + 1 or end
+                    at = text.find(b"\n", match.end(), stop) + 1 or stop
+                is_inside_line = end < stop and text[end - 1] != _LINE_END
+                start = max(at, end - _OVERLAP if is_inside_line else end)
         return found
 
-
-def _windows(text: Any, extent: Extent) -> Iterator[Extent]:
-    """Spans of whole lines, small enough to look at the clock between them."""
-    start = extent.start
-    while start < extent.end:
-        end = min(start + _WINDOW, extent.end)
-        if end < extent.end:
-            end = text.find(b"\n", end, extent.end) + 1 or extent.end
-        yield Extent(start, end)
-        start = end
+    def _window_end(self, start: int, stop: int) -> int:
+        """Where a span of whole lines ends, small enough to look at the clock behind it."""
+        least, most = start + min(_WINDOW, self._longest // 2), start + self._longest
+        if least >= stop:
+            return stop
+        end = self._text.bytes.find(b"\n", least - 1, min(most, stop)) + 1
+        if not end and most < stop:
+            self._has_cut_lines = True
+        return end or min(most, stop)
 
 
 def _shares(text: FlatText, extents: list[Extent]) -> list[list[Extent]]:

@@ -45,16 +45,21 @@ def list_contents(
     Raises PathNotFound, or InvalidInput for an offset behind the last entry.
     """
     wanted = normal_path(path)
-    if wanted in snapshot.documents:
-        return _outline(snapshot, snapshot.documents[wanted], offset, budget)
+    document = snapshot.documents.get(path) or snapshot.documents.get(wanted)
+    if document is not None:
+        return _outline(snapshot, document, offset, budget)
     if not wanted:
         documents = list(snapshot.documents.values())
-        return _documents(documents, "", offset, budget)
+        return _documents(documents, "Everything", "", offset, budget)
     documents = matching_documents(snapshot, [path])
     if len(documents) == 1 and documents[0].path.lower() == wanted.lower():
         return _outline(snapshot, documents[0], offset, budget)
-    is_folder = all(document.path.startswith(wanted + "/") for document in documents)
-    return _documents(documents, wanted + "/" if is_folder else "", offset, budget)
+    folder = documents[0].path[: len(wanted)] + "/"
+    if wanted.lower() + "/" == folder.lower() and all(
+        document.path.startswith(folder) for document in documents
+    ):
+        return _documents(documents, folder, folder, offset, budget)
+    return _documents(documents, wanted, "", offset, budget)
 
 
 def _outline(snapshot: Snapshot, document: StoredDocument, offset: int, budget: int) -> Listing:
@@ -65,20 +70,21 @@ def _outline(snapshot: Snapshot, document: StoredDocument, offset: int, budget: 
         title = section.headings[-1] if section.headings else "(before the first heading)"
         indent = "  " * max(0, len(section.headings) - 1)
         size = f"{len(section.text):,}"
-        lines.append(f"{indent}#{section.slug} | {_shortened(title, _TITLE_CHARS)} | {size}")
+        lines.append(f"{indent}#{section.slug} | {_on_one_line(title, _TITLE_CHARS)} | {size}")
     heading = (
-        f"{document.path}: {document.title}. {_count(len(sections), 'section')}, "
+        f"{document.path}: {_on_one_line(document.title, _SUMMARY_CHARS)}. "
+        f"{_count(len(sections), 'section')}, "
         f"{document.chars:,} characters. Ids are {document.path}#slug; sizes are characters."
     )
     return _page(heading, lines, offset, budget)
 
 
 def _documents(
-    documents: Sequence[StoredDocument], folder: str, offset: int, budget: int
+    documents: Sequence[StoredDocument], name: str, folder: str, offset: int, budget: int
 ) -> Listing:
     sections = sum(document.sections for document in documents)
     counts = f"{_count(len(documents), 'document')}, {_count(sections, 'section')}"
-    heading = f"{folder or 'Everything'}: {counts}."
+    heading = f"{name}: {counts}."
     forms: list[Callable[[Sequence[StoredDocument]], list[str]]] = [
         _with_summaries,
         _with_titles,
@@ -97,15 +103,17 @@ def _documents(
 def _with_summaries(documents: Sequence[StoredDocument]) -> list[str]:
     lines = []
     for document in documents:
-        line = f"{document.path} ({document.sections}): {_shortened(document.title, _TITLE_CHARS)}"
-        summary = _shortened(document.description, _SUMMARY_CHARS)
+        line = (
+            f"{document.path} ({document.sections}): {_on_one_line(document.title, _TITLE_CHARS)}"
+        )
+        summary = _on_one_line(document.description, _SUMMARY_CHARS)
         lines.append(f"{line}. {summary}" if summary else line)
     return lines
 
 
 def _with_titles(documents: Sequence[StoredDocument]) -> list[str]:
     return [
-        f"{document.path} ({document.sections}): {_shortened(document.title, _TITLE_CHARS)}"
+        f"{document.path} ({document.sections}): {_on_one_line(document.title, _TITLE_CHARS)}"
         for document in documents
     ]
 
@@ -119,7 +127,10 @@ def _names_by_folder(documents: Sequence[StoredDocument]) -> list[str]:
 
 
 def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
-    """The entries directly below the folder: subfolders with counts and titles, then files."""
+    """The entries directly below the folder: subfolders with counts and titles, then files.
+
+    A folder that holds nothing but one other is passed over.
+    """
     inside: dict[str, list[StoredDocument]] = defaultdict(list)
     files = []
     for document in documents:
@@ -128,11 +139,13 @@ def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
             inside[head].append(document)
         else:
             files.append(document)
+    if len(inside) == 1 and not files:
+        return _folders(documents, f"{folder}{next(iter(inside))}/")
     lines = []
     for name in sorted(inside):
         members = inside[name]
         sections = sum(member.sections for member in members)
-        titles = ", ".join(_shortened(member.title, 30) for member in members[:_EXAMPLES])
+        titles = ", ".join(_on_one_line(member.title, 30) for member in members[:_EXAMPLES])
         more = ", …" if len(members) > _EXAMPLES else ""
         counts = f"{_count(len(members), 'document')}, {_count(sections, 'section')}"
         lines.append(f"{folder}{name}/ ({counts}): {titles}{more}")
@@ -142,13 +155,14 @@ def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
 def _page(heading: str, lines: Sequence[str], offset: int, budget: int) -> Listing:
     """As many lines from `offset` on as fit, but at least one."""
     room = budget - len(heading) - 1
+    longest = max(room - _ROOM_FOR_MORE, _ROOM_FOR_MORE)
     whole = sum(len(line) + 1 for line in lines[offset:]) <= room
     room -= 0 if whole else _ROOM_FOR_MORE
     shown: list[str] = []
     for line in lines[offset:]:
         if shown and len(line) + 1 > room:
             break
-        shown.append(line if len(line) <= budget else line[: budget - 1] + "…")
+        shown.append(_shortened(line, longest) if not shown else line)
         room -= len(line) + 1
     after = offset + len(shown)
     remaining = len(lines) - after
@@ -162,6 +176,10 @@ def _check_offset(offset: int, entries: int) -> None:
 
 def _shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _on_one_line(text: str, limit: int) -> str:
+    return _shortened(" ".join(text.split()), limit)
 
 
 def _count(number: int, noun: str) -> str:

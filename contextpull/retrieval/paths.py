@@ -1,6 +1,7 @@
 """Which documents a path or glob means; which id a slightly wrong one was meant to be."""
 
 import difflib
+import heapq
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,12 +15,14 @@ from contextpull.store.records import StoredDocument
 LONGEST_PATTERN = 500
 
 _MOST_NEAREST = 3
-_MOST_COMPARED = 20_000
+_MOST_COMPARED = 100
+_PIECE = 3
 
 
 def normal_path(path: str) -> str:
     """A path as the store writes it: no `./`, no leading or trailing slash, `/` between names."""
-    parts = path.strip().replace("\\", "/").split("/")
+    text = path.encode("utf-8", "replace").decode()  # half a character is in no path
+    parts = text.strip().replace("\\", "/").split("/")
     return "/".join(part for part in parts if part not in {"", "."})
 
 
@@ -33,9 +36,11 @@ def matching_documents(snapshot: Snapshot, patterns: Sequence[str]) -> list[Stor
     chosen: dict[str, StoredDocument] = {}
     for pattern in patterns:
         wanted = normal_path(pattern[:LONGEST_PATTERN])
-        found = _meant_by(snapshot.documents, wanted)
+        exact = snapshot.documents.get(pattern)
+        found = [exact] if exact else _meant_by(snapshot.documents, wanted)
         if not found:
-            raise PathNotFound(pattern, nearest(wanted, snapshot.documents))
+            near = nearest(wanted, _with_folders(snapshot.documents))
+            raise PathNotFound(pattern[:LONGEST_PATTERN], near)
         chosen.update((document.path, document) for document in found)
     return [chosen[path] for path in sorted(chosen)]
 
@@ -44,14 +49,25 @@ def nearest(wanted: str, among: Iterable[str], likeness: float = 0.5) -> list[st
     """Up to three of the strings that look most like the wanted one, best first.
 
     `likeness`, 0 to 1, is the least that counts.
+    Only those that share most pieces with it are compared letter by letter, which is slow.
     """
-    candidates = list(among)
+    wanted = wanted[:LONGEST_PATTERN].lower()
+    folded = {each.lower(): each for each in reversed(list(among))}
+    candidates = list(folded)
     if len(candidates) > _MOST_COMPARED:
-        tail = wanted.rpartition("/")[2].lower()
-        candidates = [each for each in candidates if tail in each.lower()][:_MOST_COMPARED]
-    folded = {each.lower(): each for each in reversed(candidates)}
-    close = difflib.get_close_matches(wanted.lower(), folded, _MOST_NEAREST, likeness)
+        pieces = {wanted[at : at + _PIECE] for at in range(max(1, len(wanted) - _PIECE + 1))}
+        candidates = heapq.nlargest(
+            _MOST_COMPARED,
+            candidates,
+            lambda each: (sum(piece in each for piece in pieces), -len(each)),
+        )
+    close = difflib.get_close_matches(wanted, candidates, _MOST_NEAREST, likeness)
     return [folded[each] for each in close]
+
+
+def _with_folders(paths: Iterable[str]) -> list[str]:
+    every = list(paths)
+    return [*dict.fromkeys(path.rpartition("/")[0] + "/" for path in every if "/" in path), *every]
 
 
 def _meant_by(documents: dict[str, StoredDocument], pattern: str) -> list[StoredDocument]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from contextpull.errors import SectionNotFound
-from contextpull.retrieval.paths import nearest, normal_path
+from contextpull.retrieval.paths import LONGEST_PATTERN, nearest, normal_path
 from contextpull.store import Snapshot
 from contextpull.store.records import StoredDocument, StoredSection
 
@@ -31,48 +31,78 @@ def read(snapshot: Snapshot, ids: Sequence[str], *, context: int = 0) -> list[Re
     which stands for all its sections. `context` adds so many sections before and behind each.
     Raises SectionNotFound for the first id that leads nowhere.
     """
-    asked = [number for section_id in ids for number in _numbers(snapshot, section_id)]
-    wanted: dict[int, bool] = {}
-    for number in asked:
-        for near in _around(snapshot, number, min(max(context, 0), MOST_CONTEXT)):
-            wanted[near] = wanted.get(near, True) and near != number
-    sections = snapshot.database.sections(list(wanted))
+    asked: dict[int, StoredDocument] = {}
+    for section_id in ids:
+        document, numbers = _meant(snapshot, section_id)
+        asked.update(dict.fromkeys(numbers, document))
+    reach = min(max(context, 0), MOST_CONTEXT)
+    wanted: dict[int, StoredDocument] = {}
+    for number, document in asked.items():
+        first, last = _bounds(document)
+        near = range(max(first, number - reach), min(last, number + reach) + 1)
+        wanted.update(dict.fromkeys(near, document))
+    neighbours = _neighbours(snapshot, wanted)
     return [
         ReadSection(
             section,
-            *_neighbours(snapshot, section),
-            is_context=wanted[section.number] and section.number not in asked,
+            neighbours.get(section.number - 1) if section.number > first else None,
+            neighbours.get(section.number + 1) if section.number < last else None,
+            is_context=section.number not in asked,
         )
-        for section in sections
+        for section in snapshot.database.sections(list(wanted))
+        for first, last in [_bounds(wanted[section.number])]
     ]
 
 
-def _numbers(snapshot: Snapshot, section_id: str) -> Sequence[int]:
-    cleaned = section_id.strip(_WRAPPING)
-    path, mark, slug = cleaned.rpartition("#")
-    if not mark:
-        document = _document(snapshot, cleaned)
+def _bounds(document: StoredDocument) -> tuple[int, int]:
+    """The numbers of the document's first and last section."""
+    return document.first_section, document.first_section + document.sections - 1
+
+
+def _neighbours(snapshot: Snapshot, wanted: dict[int, StoredDocument]) -> dict[int, str]:
+    """The ids of the sections beside these, by number."""
+    beside = {number + step for number in wanted for step in (-1, 1)}
+    return snapshot.database.ids(sorted(beside))
+
+
+def _meant(snapshot: Snapshot, section_id: str) -> tuple[StoredDocument, Sequence[int]]:
+    """The document and the numbers of the sections that an id or a path means."""
+    section_id = section_id.encode("utf-8", "replace").decode()
+    for candidate in dict.fromkeys((section_id, section_id.strip(_WRAPPING))):
+        document = _document(snapshot, candidate)
         if document is not None:
-            return range(document.first_section, document.first_section + document.sections)
-        raise SectionNotFound(section_id, nearest(normal_path(cleaned), snapshot.documents))
+            return document, range(document.first_section, _bounds(document)[1] + 1)
+        path, _, slug = candidate.rpartition("#")
+        document = _document(snapshot, path)
+        number = document and _section(snapshot, document, slug)
+        if document and number:
+            return document, [number]
+    raise _not_found(snapshot, section_id.strip(_WRAPPING))
+
+
+def _section(snapshot: Snapshot, document: StoredDocument, slug: str) -> int | None:
+    resolve = snapshot.database.resolve
+    return resolve(document, slug) or resolve(document, slug.lower())
+
+
+def _not_found(snapshot: Snapshot, section_id: str) -> SectionNotFound:
+    path, mark, slug = section_id.rpartition("#")
+    shown = section_id[:LONGEST_PATTERN]
+    if not mark:
+        return SectionNotFound(shown, nearest(normal_path(section_id), snapshot.documents))
     document = _document(snapshot, path)
     if document is None:
         paths = nearest(normal_path(path), snapshot.documents)
-        raise SectionNotFound(section_id, [_best_id(snapshot, each, slug) for each in paths])
-    for candidate in (slug, slug.lower()):
-        number = snapshot.database.resolve(document, candidate)
-        if number is not None:
-            return [number]
+        return SectionNotFound(shown, [_best_id(snapshot, each, slug) for each in paths])
     slugs = nearest(slug, snapshot.database.slugs_of(document), likeness=0)
-    raise SectionNotFound(section_id, [f"{document.path}#{each}" for each in slugs])
+    return SectionNotFound(shown, [f"{document.path}#{each}" for each in slugs])
 
 
 def _document(snapshot: Snapshot, path: str) -> StoredDocument | None:
-    wanted = normal_path(path)
-    if wanted in snapshot.documents:
-        return snapshot.documents[wanted]
-    folded = wanted.lower()
-    alike = [each for each in snapshot.documents if each.lower() == folded]
+    for wanted in (path, normal_path(path)):
+        if wanted in snapshot.documents:
+            return snapshot.documents[wanted]
+    alike = snapshot.paths_by_lower.get(normal_path(path).lower(), ())
     return snapshot.documents[alike[0]] if len(alike) == 1 else None
 
 
@@ -81,24 +111,3 @@ def _best_id(snapshot: Snapshot, path: str, slug: str) -> str:
     slugs = snapshot.database.slugs_of(snapshot.documents[path])
     close = nearest(slug, slugs)
     return f"{path}#{close[0] if close else slugs[0]}"
-
-
-def _around(snapshot: Snapshot, number: int, context: int) -> Sequence[int]:
-    if not context:
-        return [number]
-    document = _document_of(snapshot, number)
-    first, last = document.first_section, document.first_section + document.sections - 1
-    return range(max(first, number - context), min(last, number + context) + 1)
-
-
-def _document_of(snapshot: Snapshot, number: int) -> StoredDocument:
-    (section,) = snapshot.database.sections([number])
-    return snapshot.documents[section.path]
-
-
-def _neighbours(snapshot: Snapshot, section: StoredSection) -> tuple[str | None, str | None]:
-    document = snapshot.documents[section.path]
-    first, last = document.first_section, document.first_section + document.sections - 1
-    before = snapshot.database.section_id(section.number - 1) if section.number > first else None
-    behind = snapshot.database.section_id(section.number + 1) if section.number < last else None
-    return before, behind

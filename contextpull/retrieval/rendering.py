@@ -5,12 +5,12 @@ Every text is capped, says when it was cut, and how to reach the rest.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextpull.retrieval.grep import MOST_COUNTED, GrepLine, GrepMatch, GrepResult
 from contextpull.retrieval.listing import Listing
 from contextpull.retrieval.reading import ReadSection
-from contextpull.retrieval.search import SearchResult
+from contextpull.retrieval.search import Hit, SearchResult
 from contextpull.store import Snapshot
 from contextpull.store.records import StoredSection
 
@@ -18,31 +18,43 @@ MOST_CHARS = 16_000
 """Characters of one result: under 25,000 tokens in any script, and under what hosts cut."""
 
 _SHOWN_COPIES = 2
+_SHOWN_CHANGES = 10
+_CHANGES_CHARS = 400
+_MARKS = 15
+"""Characters of a line number and of what may separate lines."""
+
+
+def fitting_hits(result: SearchResult) -> SearchResult:
+    """As many of the hits as one result may hold; at least one."""
+    size = 0
+    for count, hit in enumerate(result.hits):
+        size += sum(len(line) + 1 for line in _hit_lines(hit, result.offset + count))
+        if count and size > MOST_CHARS:
+            return result._replace(hits=result.hits[:count], has_more=True)
+    return result
 
 
 def search_text(
     snapshot: Snapshot, query: str, result: SearchResult, matches_elsewhere: bool
 ) -> str:
     """Hits, one id a line, each with its heading path and snippet."""
-    if not result.hits:
-        return _no_hits(snapshot, query, result.offset, matches_elsewhere)
     lines: list[str] = list(result.notes)
-    shown = 0
-    size = 0
-    for hit in result.hits:
-        entry = [f"{result.offset + shown + 1}. {_titled(hit.section)}"]
-        if hit.snippet:
-            entry.append(f"   {hit.snippet}")
-        if hit.copies:
-            entry.append(f"   same text: {_some(hit.copies)}")
-        size += sum(len(line) + 1 for line in entry)
-        if shown and size > MOST_CHARS:
-            break
-        lines += entry
-        shown += 1
-    if result.has_more or shown < len(result.hits):
-        lines.append(f"More: offset={result.offset + shown}")
+    if not result.hits:
+        lines.append(_no_hits(snapshot, query, result.offset, matches_elsewhere))
+    for rank, hit in enumerate(result.hits, start=result.offset):
+        lines += _hit_lines(hit, rank)
+    if result.has_more:
+        lines.append(f"More: offset={result.offset + len(result.hits)}")
     return "\n".join(lines)
+
+
+def _hit_lines(hit: Hit, rank: int) -> list[str]:
+    lines = [f"{rank + 1}. {_titled(hit.section)}"]
+    if hit.snippet:
+        lines.append(f"   {hit.snippet}")
+    if hit.copies:
+        lines.append(f"   same text: {_some(hit.copies, _SHOWN_COPIES)}")
+    return lines
 
 
 def _no_hits(snapshot: Snapshot, query: str, offset: int, matches_elsewhere: bool) -> str:
@@ -75,37 +87,50 @@ def search_data(result: SearchResult) -> dict[str, Any]:
     }
 
 
+def fitting_matches(result: GrepResult) -> GrepResult:
+    """As many of the matching lines as one result may hold, at least one; no context twice."""
+    size = 0
+    section = -1
+    numbers: set[int] = set()
+    fitting: list[GrepMatch] = []
+    for match in result.matches:
+        if match.section.number != section:
+            section, numbers = match.section.number, set()
+            size += len(_titled(match.section)) + 1
+        new = tuple(each for each in match.lines if each.is_match or each.number not in numbers)
+        numbers.update(each.number for each in new)
+        size += sum(len(each.text) + _MARKS for each in new)
+        if fitting and size > MOST_CHARS:
+            break
+        fitting.append(match._replace(lines=new))
+    return result._replace(matches=fitting)
+
+
 def grep_text(snapshot: Snapshot, pattern: str, regex: bool, result: GrepResult) -> str:
     """Matching lines with their numbers, under the section that holds them."""
     if not result.total:
-        return _no_lines(snapshot, pattern, regex, result)
+        return " ".join([_no_lines(snapshot, pattern, regex), *result.notes])
     count = f"{result.total:,}" if result.is_complete else f"At least {result.total:,}"
-    lines = [
-        f"{count} line{'s' if result.total != 1 else ''} in {result.documents:,}"
-        f" document{'s' if result.documents != 1 else ''}.",
-        *result.notes,
-    ]
-    shown = 0
-    size = 0
+    found = f"{count} line{'s' if result.total != 1 else ''} in {_documents(result.documents)}."
+    lines = [found, *result.notes]
     for group in _by_section(result.matches):
-        entry = [_titled(group[0].section), *_numbered(group)]
-        size += sum(len(line) + 1 for line in entry)
-        if shown and size > MOST_CHARS:
-            break
-        lines += entry
-        shown += len(group)
-    after = result.offset + shown
-    if after < result.total:
+        lines += [_titled(group[0].section), *_numbered(group)]
+    after = result.offset + len(result.matches)
+    if not result.matches:
+        lines.append(f"None of them from {result.offset:,} on.")
+    elif after < result.total or not result.is_complete:
         lines.append(f"More: offset={after}")
     return "\n".join(lines)
 
 
-def _no_lines(snapshot: Snapshot, pattern: str, regex: bool, result: GrepResult) -> str:
-    if result.notes:
-        return " ".join(result.notes)
-    documents = len(snapshot.documents)
+def _no_lines(snapshot: Snapshot, pattern: str, regex: bool) -> str:
     tries = "search for the words" if regex else "a shorter part, or search for the words"
-    return f"No line matches {pattern[:100]!r} in {documents:,} documents. Try {tries}."
+    where = _documents(len(snapshot.documents))
+    return f"No line matches {pattern[:100]!r} in {where}. Try {tries}."
+
+
+def _documents(count: int) -> str:
+    return f"{count:,} document{'s' if count != 1 else ''}"
 
 
 def _by_section(matches: Sequence[GrepMatch]) -> Iterable[list[GrepMatch]]:
@@ -152,34 +177,68 @@ def grep_data(result: GrepResult) -> dict[str, Any]:
     }
 
 
-def read_text(sections: Sequence[ReadSection], offset: int, changed: set[str]) -> str:
-    """The sections one after the other, verbatim; the page from `offset` on when they are long."""
-    whole = "\n\n".join(_read_entry(each, each.section.id in changed) for each in sections)
-    if offset >= len(whole):
-        return f"Nothing left: the text ends at character {len(whole):,}."
-    if offset == 0 and len(whole) <= MOST_CHARS:
-        return whole
+class Shown(NamedTuple):
+    """A section on a page, with as much of its text as the page holds."""
+
+    section: ReadSection
+    text: str
+
+
+class ReadPage(NamedTuple):
+    """A page of what was read: its characters from `offset` to `end`, of `total`."""
+
+    sections: list[Shown]
+    text: str
+    offset: int
+    end: int
+    total: int
+
+    @property
+    def next_offset(self) -> int | None:
+        """Where the next page begins; None when nothing is left."""
+        return self.end if self.end < self.total else None
+
+
+def read_page(sections: Sequence[ReadSection], offset: int) -> ReadPage:
+    """The sections one after the other, verbatim, from the character `offset` on."""
+    entries = [_read_entry(each) for each in sections]
+    whole = "\n\n".join("".join(entry) for entry in entries)
     end = min(offset + MOST_CHARS, len(whole))
     if end < len(whole):
         end = whole.rfind("\n", offset + MOST_CHARS * 3 // 4, end) + 1 or end
-    page = whole[offset:end]
-    if end == len(whole):
-        return page
-    return (
-        f"{page}\n[cut: characters {offset:,} to {end:,} of {len(whole):,}; "
-        f"go on with the same ids and offset={end}]"
-    )
+    shown = []
+    at = 0
+    for each, (head, text, tail) in zip(sections, entries, strict=True):
+        begin, at = at + len(head), at + len(head) + len(text) + len(tail) + 2
+        if begin - len(head) < end and at - 2 > offset:
+            part = text[max(0, offset - begin) : max(0, end - begin)]
+            shown.append(Shown(each, each.section.text if part == text else part))
+    return ReadPage(shown, whole[offset:end], offset, end, len(whole))
 
 
-def _read_entry(each: ReadSection, has_changed: bool) -> str:
+def read_text(page: ReadPage, changed: Sequence[str]) -> str:
+    """The page, how to go on when it is cut, and which sections changed since they were seen."""
+    if not page.text:
+        return f"Nothing left: the text ends at character {page.total:,}."
+    lines = [page.text]
+    if changed:
+        which = _some(changed, _SHOWN_CHANGES)[:_CHANGES_CHARS]
+        lines.insert(0, f"[CHANGED since you last saw it: {which}]")
+    if page.next_offset:
+        lines.append(
+            f"[cut: characters {page.offset:,} to {page.end:,} of {page.total:,}; "
+            f"go on with the same ids and offset={page.end}]"
+        )
+    return "\n".join(lines)
+
+
+def _read_entry(each: ReadSection) -> tuple[str, str, str]:
+    """What stands before the text, the text, and what stands behind."""
     section = each.section
     place = f"lines {section.first_line}-{section.last_line}"
-    notes = [place]
     if each.is_context:
-        notes.append("context")
-    if has_changed:
-        notes.append("CHANGED since you last saw it")
-    head = f"[{section.id}] {section.heading_path or section.path} ({', '.join(notes)})"
+        place += ", context"
+    head = f"[{section.id}] {section.heading_path or section.path} ({place})"
     if section.repeated_header:
         head += f"\n[the table goes on; its header, repeated:]\n{section.repeated_header}"
     beside = [
@@ -188,23 +247,24 @@ def _read_entry(each: ReadSection, has_changed: bool) -> str:
         if value
     ]
     tail = f"\n[{'; '.join(beside)}]" if beside else ""
-    return f"{head}\n{section.text.strip(chr(10) + chr(13))}{tail}"
+    return head + "\n", section.text.strip("\r\n"), tail
 
 
-def read_data(sections: Sequence[ReadSection]) -> dict[str, Any]:
-    """The sections with their text exactly as the file holds it."""
+def read_data(page: ReadPage) -> dict[str, Any]:
+    """The sections of the page with their text exactly as the file holds it."""
     return {
         "sections": [
             {
                 **_address(each.section),
-                "text": each.section.text,
+                "text": text,
                 "repeated_header": each.section.repeated_header,
                 "previous": each.previous_id,
                 "next": each.next_id,
                 "is_context": each.is_context,
             }
-            for each in sections
-        ]
+            for each, text in page.sections
+        ],
+        "next_offset": page.next_offset,
     }
 
 
@@ -230,9 +290,9 @@ def _titled(section: StoredSection) -> str:
     return f"{section.id} | {path}" if path else section.id
 
 
-def _some(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:_SHOWN_COPIES])
-    more = len(ids) - _SHOWN_COPIES
+def _some(ids: Sequence[str], most: int) -> str:
+    shown = ", ".join(ids[:most])
+    more = len(ids) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -61,7 +61,8 @@ OUTPUT_SCHEMAS: dict[str, dict[str, Any]] = {
                     "next": _ID_OR_NONE,
                     "is_context": _FLAG,
                 }
-            )
+            ),
+            "next_offset": {"type": ["integer", "null"]},
         }
     ),
     "index": _object(

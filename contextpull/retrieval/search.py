@@ -78,9 +78,10 @@ def _distinct(
         unique: dict[int, tuple[Scored, StoredSection]] = {}
         for score, section in ranked:
             unique.setdefault(section.fingerprint, (score, section))
-        # The last one fetched may share its score with some that were not: it is not counted on.
-        if exhausted or len(unique) > wanted:
-            return list(unique.values())[:wanted], len(unique) > wanted
+        found = list(unique.values())
+        # What was fetched last may share its score with some that were not: it is not counted on.
+        if exhausted or (len(found) > wanted and _key(found[wanted - 1]) < _key(ranked[-1])):
+            return found[:wanted], len(found) > wanted
         depth = min(depth * 4, _DEEPEST)
 
 
@@ -90,7 +91,12 @@ def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[tuple[Scored, 
         for section in snapshot.database.sections([each.number for each in scored])
     }
     pairs = [(each, sections[each.number]) for each in scored if each.number in sections]
-    return sorted(pairs, key=lambda pair: (-round(pair[0].score, _SCORE_DIGITS), pair[1].id))
+    return sorted(pairs, key=lambda pair: (_key(pair), pair[1].id))
+
+
+def _key(pair: tuple[Scored, StoredSection]) -> float:
+    """What to rank by: equal for scores that differ in their last digits only."""
+    return -round(pair[0].score, _SCORE_DIGITS)
 
 
 def _hits(

@@ -1,6 +1,8 @@
 """How much of a section a hit shows. What is shown is the text as it stands, never marked up."""
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import re2
@@ -9,11 +11,16 @@ from contextpull.store.querying import Terms
 from contextpull.store.records import StoredSection
 
 _ELLIPSIS = "…"
-_SPLIT = re.compile(
-    r"\n\s*\n|\n(?=\s*(?:[-*+|#>]|\d+[.)]))|(?<=[.!?])\s+(?=[A-Z`\"(*_])|(?<=[。！？])"
+_BOUNDARY = re.compile(
+    rb"\n\s*\n|\n(?=\s*(?:[-*+|#>]|\d+[.)]))"  # paragraphs, items, rows
+    rb"|(?<=[.!?])\s+(?=[A-Z`\"(*_])" + "|(?<=。)|(?<=！)|(?<=？)".encode()  # sentences
 )
 _MARKUP_ONLY = re.compile(r"[\s|:=+*#_>~`-]*")
+_WITHOUT_MARKS = str.maketrans("", "", "`*")
 _MOST_TEXT = 20_000
+_NAME_WEIGHT = 3.0
+_SHOWN_WEIGHT = 0.5
+"""Of a word that stands in the headings, which the hit shows anyway."""
 
 
 class SnippetMaker:
@@ -22,32 +29,47 @@ class SnippetMaker:
     def __init__(self, terms: Terms, limit: int) -> None:
         """Make snippets of at most about `limit` characters."""
         self._limit = limit
-        self._terms = _expression(terms)
+        self._names = set(terms.names)
+        self._pattern = _pattern(terms)
 
     def snippet(self, section: StoredSection) -> str:
-        """The passage with most of the query's words, on one line; cuts are marked with `…`."""
-        best, best_score = "", -1
-        for passage in _passages(section):
-            score = self._score(passage)
-            if score > best_score:
-                best, best_score = passage, score
-        return self._window(best)
+        """The passage with most of the query's terms, on one line; cuts are marked with `…`."""
+        text = section.text[:_MOST_TEXT].encode()
+        spans = _spans(text)
+        scores = self._scores(text, spans, section.heading_path.lower())
+        by_score = sorted(scores, key=lambda at: (-scores[at], at))
+        titles = {*section.headings, *section.other_headings}
+        for at in (*by_score, *range(len(spans))):
+            passage = text[spans[at].start : spans[at].end].decode()
+            if _says_something(passage, titles):
+                return self._window(" ".join(passage.split()))
+        return self._window(" ".join(text.decode().split()))
 
-    def _score(self, passage: str) -> int:
-        if self._terms is None:
-            return 0
-        return len({match.group().lower() for match in self._terms.finditer(passage)})
+    def _scores(self, text: bytes, spans: Sequence["_Span"], shown: str) -> dict[int, float]:
+        """What the distinct terms in each passage are worth, for those that have any."""
+        found: dict[int, set[str]] = defaultdict(set)
+        at = 0
+        for match in self._pattern.finditer(text) if self._pattern else ():
+            start, end = match.span()
+            while at < len(spans) and spans[at].end <= start:
+                at += 1
+            if at == len(spans):
+                break
+            found[at].add(text[start:end].decode().lower())
+        return {at: sum(self._weight(term, shown) for term in found[at]) for at in found}
+
+    def _weight(self, term: str, shown: str) -> float:
+        if term in self._names:
+            return _NAME_WEIGHT
+        return _SHOWN_WEIGHT if term in shown else 1.0
 
     def _window(self, passage: str) -> str:
         """The passage itself, or the part of it that begins shortly before the first term."""
         if len(passage) <= self._limit:
             return passage
-        match = self._terms.search(passage) if self._terms else None
-        start = (
-            max(0, min(match.start() - self._limit // 3, len(passage) - self._limit))
-            if match
-            else 0
-        )
+        match = self._pattern.search(passage) if self._pattern else None
+        room = len(passage) - self._limit
+        start = max(0, min(match.start() - self._limit // 3, room)) if match else 0
         if start:
             start = passage.find(" ", start, start + 20) + 1 or start
         end = start + self._limit
@@ -76,26 +98,38 @@ def clip_line(line: str, start: int, limit: int) -> Line:
     return Line(head + line[begin:end] + tail, True)
 
 
-def _passages(section: StoredSection) -> list[str]:
-    """The sentences, rows and items of a section, its own headings left out."""
-    shown = {*section.headings, *section.other_headings}
-    passages = []
-    for part in _SPLIT.split(section.text[:_MOST_TEXT]):
-        passage = " ".join(part.split())
-        title = passage.strip("#=- ").strip()
-        if passage and title not in shown and not _MARKUP_ONLY.fullmatch(passage):
-            passages.append(passage)
-    return passages or [" ".join(section.text[:_MOST_TEXT].split())]
+class _Span(NamedTuple):
+    start: int
+    end: int
 
 
-def _expression(terms: Terms) -> Any:
+def _spans(text: bytes) -> list[_Span]:
+    """The sentences, rows and items of a text, in order."""
+    spans = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if match.start() > start:
+            spans.append(_Span(start, match.start()))
+        start = match.end()
+    if start < len(text):
+        spans.append(_Span(start, len(text)))
+    return spans
+
+
+def _says_something(passage: str, titles: set[str]) -> bool:
+    """Whether a passage is more than a heading that the hit shows anyway, or bare markup."""
+    title = passage.translate(_WITHOUT_MARKS).strip("#=- \t\r\n")
+    return title not in titles and not _MARKUP_ONLY.fullmatch(passage)
+
+
+def _pattern(terms: Terms) -> Any:
+    """An expression for all terms, longer ones first; a word also counts at the head of another."""
     wanted = [*terms.names, *terms.runs, *terms.words]
     if not wanted:
         return None
     options = re2.Options()
     options.case_sensitive = False
     options.never_capture = True
-    # Longer terms first; a word also counts at the head of a longer one (cache, caching).
     stems = [word[: max(4, len(word) - 3)] if word.isalpha() else word for word in wanted]
     unique = sorted(dict.fromkeys(stems), key=len, reverse=True)
     return re2.compile("|".join(re2.escape(each) for each in unique), options)

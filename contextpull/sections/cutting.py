@@ -3,19 +3,18 @@
 1. A fragment starts at every heading; its heading path is the chain of headings above it.
 2. A bare heading joins the fragment behind it.
 3. A fragment that is too long is split into parts.
-4. A fragment that is still too short joins the one before it.
+4. A fragment that is still too short joins the one before it, unless that is full.
 
 The texts of the sections, joined in order, are the text of the document.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise
 
 from contextpull.config import CutSettings
 from contextpull.sections.slugs import TOP, Slugger, part_slug
-from contextpull.sections.splitting import length, split_points
+from contextpull.sections.splitting import is_short, length, most_chars, split_points
 from contextpull.types import Block, BlockKind, ParsedDocument, Section
 
 _NO_HEADING = Block("heading", 0, 0)
@@ -45,49 +44,53 @@ def cut(document: ParsedDocument, settings: CutSettings | None = None) -> list[S
         return []
     fragments = _at_headings(document, settings.heading_depth)
     if settings.min_chars:
-        fragments = _with_bare_headings_joined(fragments)
+        fragments = _with_bare_headings_joined(fragments, settings.max_chars // 2)
     fragments = [part for whole in fragments for part in _parts(document.text, whole, settings)]
-    fragments = _with_short_joined(document.text, fragments, settings.min_chars)
+    fragments = _with_short_joined(document.text, fragments, settings)
     return _sections(document.text, fragments)
 
 
 def _at_headings(document: ParsedDocument, depth: int) -> list[_Fragment]:
     slugger = Slugger()
-    chain: list[tuple[int, str]] = []
-    current = _Fragment(0, len(document.text), TOP)
+    levels: list[int] = []
+    titles: list[str] = []
+    end = len(document.text)
+    current = _Fragment(0, end, TOP)
     fragments = [current]
     for block in document.blocks:
-        if block.kind == "heading" and block.level <= depth:
+        if block.kind == "heading" and block.title and block.level <= depth:
+            start = block.start
             if not current.blocks:
                 fragments.pop()
                 start = current.start
-            else:
-                if current.slug == TOP and len(fragments) == 1:
-                    slugger.slug(TOP)
-                start = block.start
+            elif len(fragments) == 1 and not current.headings:
+                slugger.slug(TOP)
             current.end = start
-            while chain and chain[-1][0] >= block.level:
-                chain.pop()
-            chain.append((block.level, block.title))
-            current = _Fragment(
-                start,
-                len(document.text),
-                slugger.slug(block.title, block.anchor),
-                tuple(title for _, title in chain),
-            )
+            while levels and levels[-1] >= block.level:
+                levels.pop()
+                titles.pop()
+            levels.append(block.level)
+            titles.append(block.title)
+            slug = slugger.slug(block.title, block.anchor)
+            current = _Fragment(start, end, slug, tuple(titles))
             fragments.append(current)
         current.blocks.append(block)
     return fragments
 
 
-def _with_bare_headings_joined(fragments: Sequence[_Fragment]) -> list[_Fragment]:
-    """Join each heading without a body to the fragment behind it, whose id the two then share."""
+def _with_bare_headings_joined(fragments: Sequence[_Fragment], limit: int) -> list[_Fragment]:
+    """Join each heading without a body to the fragment behind it, whose id the two then share.
+
+    No more than `limit` bytes of headings come before one fragment.
+    """
     joined: list[_Fragment] = []
+    own_start = 0
     for fragment in reversed(fragments):
-        if fragment.is_bare and joined:
+        if fragment.is_bare and joined and own_start - fragment.start <= limit:
             _prepend(fragment, joined[-1])
         else:
             joined.append(fragment)
+            own_start = fragment.start
     joined.reverse()
     return joined
 
@@ -107,53 +110,56 @@ def _parts(text: bytes, whole: _Fragment, settings: CutSettings) -> list[_Fragme
         return [whole]
     points = split_points(text, whole.start, whole.end, whole.blocks, settings)
     parts: list[_Fragment] = []
-    first = 0
+    first = last = 0
     for number, (start, end) in enumerate(pairwise([whole.start, *points, whole.end]), start=1):
-        while first + 1 < len(whole.blocks) and whole.blocks[first].end <= start:
+        while first < len(whole.blocks) and whole.blocks[first].end <= start:
             first += 1
-        rest = islice(whole.blocks, first, None)
-        blocks = list(takewhile(partial(_starts_before, end), rest))
+        while last < len(whole.blocks) and whole.blocks[last].start < end:
+            last += 1
         slug = part_slug(whole.slug, number)
-        parts.append(_Fragment(start, end, slug, whole.headings, blocks))
+        parts.append(_Fragment(start, end, slug, whole.headings, whole.blocks[first:last]))
     parts[0].anchors = whole.anchors
     parts[0].other_headings = whole.other_headings
     return parts
 
 
-def _starts_before(offset: int, block: Block) -> bool:
-    return block.start < offset
-
-
 def _with_short_joined(
-    text: bytes, fragments: Sequence[_Fragment], min_chars: int
+    text: bytes, fragments: Sequence[_Fragment], settings: CutSettings
 ) -> list[_Fragment]:
-    """Join what is shorter than `min_chars` to the fragment before it; the first to the next."""
+    """Join what is shorter than `min_chars` to the fragment before it; the first to the next.
+
+    Where the two together would be too long, they stay apart.
+    """
     joined: list[_Fragment] = []
+    before = 0
     for fragment in fragments:
-        if joined and _is_short(text, fragment, min_chars):
-            _append(fragment, joined[-1])
-        elif len(joined) == 1 and _is_short(text, joined[0], min_chars):
-            _prepend(joined.pop(), fragment)
-            joined.append(fragment)
-        else:
-            joined.append(fragment)
+        size = length(text, fragment.start, fragment.end)
+        if joined and before + size <= most_chars(settings):
+            if is_short(text, fragment.start, fragment.end, settings.min_chars):
+                _append(fragment, joined[-1])
+                before += size
+                continue
+            if len(joined) == 1 and is_short(text, 0, joined[0].end, settings.min_chars):
+                _prepend(joined.pop(), fragment)
+                size += before
+        joined.append(fragment)
+        before = size
     return joined
-
-
-def _is_short(text: bytes, fragment: _Fragment, min_chars: int) -> bool:
-    return len(text[fragment.start : fragment.end].strip().decode()) < min_chars
 
 
 def _append(fragment: _Fragment, to: _Fragment) -> None:
     to.end = fragment.end
     to.blocks.extend(fragment.blocks)
     to.anchors += [fragment.slug, *fragment.anchors]
-    to.other_headings += [*fragment.headings[-1:], *fragment.other_headings]
+    if fragment.headings != to.headings:  # a part repeats the headings of the parts before it
+        to.other_headings += fragment.headings[-1:]
+    to.other_headings += fragment.other_headings
 
 
 def _sections(text: bytes, fragments: Sequence[_Fragment]) -> list[Section]:
     sections = []
     line = 1
+    line_end = "\n" if b"\n" in text else "\r"
     for fragment in fragments:
         content = text[fragment.start : fragment.end].decode()
         sections.append(
@@ -169,7 +175,7 @@ def _sections(text: bytes, fragments: Sequence[_Fragment]) -> list[Section]:
                 other_headings=tuple(fragment.other_headings),
             )
         )
-        line += line_ends(content)
+        line += content.count(line_end)
     return sections
 
 

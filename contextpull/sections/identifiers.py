@@ -4,11 +4,13 @@
 They are found in text and in queries by the same rule, so that they meet whole.
 """
 
+import re
+
 import re2
 
 _WORD = r"[\pL\pN_]+"
 _IDENTIFIER = (
-    r"(?s:```.*?(?:```|\z))"  # a fenced block: it uses names, it does not speak of them
+    r"(?s:````.*?(?:````|\z)|```.*?(?:```|\z)|~~~.*?(?:~~~|\z))"  # code: it uses names only
     r"|\]\([^)\s]*|https?://[^\s)>]*"  # where a link leads
     rf"|(?:--?|[.@$]+)?{_WORD}(?:(?:[-.@+]|::?|->)+{_WORD})+"  # joined: a-b, a.b, a::b
     rf"|(?:--?|[@$]){_WORD}"  # a flag, a variable
@@ -21,15 +23,16 @@ _OPTIONS.never_capture = True
 _PATTERN = re2.compile(_IDENTIFIER, _OPTIONS)
 _SIGILS = b"-.@$"
 _LONGEST = 120
-_LINKS = (b"```", b"](", b"http://", b"https://")
-_DEFINED = re2.compile(
-    r"(?m)^[ \t]*(?:"
-    r"\|[ \t]*(?:\*\*)?`?([^|`\n*]{2,80})"  # the first cell of a table row
-    r"|[-*+][ \t]+(?:\*\*)?`([^`\n]{2,80})`"  # a list item that opens with code
-    r"|<dt[^>]*>(?:<[^>]*>)*([^<\n]{2,80})"  # a definition list in HTML
-    r")"
+_PASSED_OVER = (b"```", b"~~~", b"](", b"http://", b"https://")
+_DEFINED = re.compile(
+    rb"^[ \t]*(?:"
+    rb"\|[ \t]*(?:\*\*)?`?([^|`\n*]{2,80})(?=[|`\n*])"  # the first cell of a table row
+    rb"|[-*+][ \t]+(?:\*\*)?`([^`\n]{2,80})`"  # a list item that opens with code
+    rb"|<dt[^>\n]*>(?:<[^>\n]*>)*([^<\n]{2,80})(?=[<\n]|\Z)"  # a definition list in HTML
+    rb")",
+    re.M,
 )
-_DEFINING = (b"\n|", b"- `", b"* `", b"<dt")
+_DEFINING = (b"|", b"- `", b"* `", b"+ `", b"**`", b"<dt")
 """Where none of these occurs no name is defined."""
 
 
@@ -42,7 +45,7 @@ def identifiers(text: bytes) -> list[bytes]:
     for match in _PATTERN.finditer(text):
         start, end = match.span()  # cheaper than match.group(), half a million times
         token = text[start:end]
-        if end - start > _LONGEST or token.startswith(_LINKS):
+        if end - start > _LONGEST or token.startswith(_PASSED_OVER):
             continue
         found.append(token)
         if token[0] in _SIGILS:
@@ -56,7 +59,7 @@ def defined_names(text: bytes) -> list[bytes]:
     if not any(sign in text for sign in _DEFINING):
         return found
     for match in _DEFINED.finditer(text):
-        name = b" ".join(group for group in match.groups() if group).strip()
-        if name and b" " not in name:
+        name = match[match.lastindex or 0].strip()
+        if b" " not in name and name.strip(b"-:"):  # dashes are the line below a table's header
             found.append(name)
     return found

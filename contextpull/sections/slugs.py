@@ -13,7 +13,8 @@ _USABLE_ANCHOR = re.compile(r"[^\s#~]{1,200}")
 def github_slug(title: str) -> str:
     """The anchor that GitHub gives a heading, before repeats are numbered; may be empty.
 
-    Lower case; letters, marks, digits, `_` and `-` stay, spaces become `-`, the rest goes.
+    Lower case; letters, marks, digits, `_` and `-` stay, spaces become `-`, the rest goes:
+    `½` and `²` too, which are numbers but no digits.
     """
     lowered = title.strip().lower()
     if lowered.isascii():
@@ -23,7 +24,8 @@ def github_slug(title: str) -> str:
 
 
 def _stays(char: str) -> bool:
-    return char in "-_ " or unicodedata.category(char)[0] in "LMN"
+    category = unicodedata.category(char)
+    return char in "- " or category[0] in "LM" or category in {"Nd", "Nl", "Pc"}
 
 
 class Slugger:
@@ -37,7 +39,7 @@ class Slugger:
 
     def slug(self, title: str, anchor: str | None = None) -> str:
         """The slug of the next heading; never one that was given before."""
-        if anchor is not None and _USABLE_ANCHOR.fullmatch(anchor):
+        if anchor and anchor.isprintable() and _USABLE_ANCHOR.fullmatch(anchor):
             return self._unused(anchor)
         return self._unused(github_slug(title) or "section")
 

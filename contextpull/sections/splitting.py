@@ -5,17 +5,19 @@ Everything here returns offsets, so that the pieces joined are always the whole.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from contextpull.config import CutSettings
 from contextpull.types import Block
 
-_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n\s*")
+_LINE_END = r"(?>\r\n?|\n)"
+_PARAGRAPH = re.compile(rf"{_LINE_END}[ \t]*{_LINE_END}\s*")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+|(?<=[。！？])(?=\S)|(?<=[。！？])\s+")
-_LINE = re.compile(r"\n")
+_LINE = re.compile(_LINE_END)
 _WORD = re.compile(r"\s+")
 _PROSE_BOUNDARIES = (_PARAGRAPH, _SENTENCE, _LINE, _WORD)
 _CODE_BOUNDARIES = (_PARAGRAPH, _LINE)
+
+_BETWEEN = Block("prose", 0, 0)
 
 Extent = tuple[int, int]
 
@@ -26,68 +28,112 @@ def length(text: bytes, start: int, end: int) -> int:
     return len(piece) if piece.isascii() else len(piece.decode())
 
 
+def is_short(text: bytes, start: int, end: int, min_chars: int) -> bool:
+    """Whether `text[start:end]` holds fewer characters, white space around it left aside."""
+    return len(text[start:end].strip().decode()) < min_chars
+
+
 def split_points(
     text: bytes, start: int, end: int, blocks: Sequence[Block], settings: CutSettings
 ) -> list[int]:
     """Offsets at which `text[start:end]` is cut so that parts hold at most `max_chars` characters.
 
-    A part is longer only where a code block or a table row must stay whole.
+    A part is longer only where a code block or a table row must stay whole, or by fewer than
+    `min_chars` where what comes first is too short to stand alone.
     `blocks` are those of the span, in order.
     """
     points: list[int] = []
-    size = 0
-    holds_body = False
-    for atom_start, atom_end, is_heading in _atoms(text, start, end, blocks, settings):
+    begin, size = start, 0
+    for atom_start, atom_end in _atoms(text, start, end, blocks, settings):
         atom = length(text, atom_start, atom_end)
-        if holds_body and size + atom > settings.max_chars:
-            points.append(atom_start)
-            size, holds_body = 0, False
+        if size and size + atom > settings.max_chars:
+            short = is_short(text, begin, atom_start, settings.min_chars)
+            bearable = atom > settings.max_chars or size + atom <= most_chars(settings)
+            if not (short and bearable):
+                points.append(atom_start)
+                begin, size = atom_start, 0
         size += atom
-        holds_body = holds_body or not is_heading
     return points
+
+
+def most_chars(settings: CutSettings) -> int:
+    """What a section may hold once something short has joined it."""
+    return settings.max_chars + settings.min_chars
 
 
 def _atoms(
     text: bytes, start: int, end: int, blocks: Sequence[Block], settings: CutSettings
-) -> Iterator[tuple[int, int, bool]]:
-    """Consecutive spans that are never cut further, and whether each is a heading."""
-    starts = [start, *(block.start for block in blocks[1:]), end]
-    for block, atom_start, atom_end in zip(blocks, starts, starts[1:], strict=False):
-        if length(text, atom_start, atom_end) <= settings.max_chars or block.kind == "heading":
-            yield atom_start, atom_end, block.kind == "heading"
+) -> Iterator[Extent]:
+    """Consecutive spans that are never cut further; headings go with what follows them."""
+    lead = start
+    for block, block_start, block_end in _extents(text, start, end, blocks):
+        is_heading = block.kind == "heading"
+        if is_heading and length(text, lead, block_end) <= settings.max_chars // 2:
+            continue
+        if length(text, lead, block_end) <= settings.max_chars:
+            yield lead, block_end
         else:
-            for piece_start, piece_end in _inside(text, atom_start, atom_end, block, settings):
-                yield piece_start, piece_end, False
+            room = settings.max_chars - length(text, lead, block_start)
+            for _, piece_end in _inside(text, block_start, block_end, block, settings, room):
+                yield lead, piece_end
+                lead = piece_end
+        lead = block_end
+    if lead < end:
+        yield lead, end
+
+
+def _extents(
+    text: bytes, start: int, end: int, blocks: Sequence[Block]
+) -> Iterator[tuple[Block, int, int]]:
+    """The blocks with the blank lines behind them; what else lies between counts as prose."""
+    begin = start
+    for block, following in zip(blocks, [*(each.start for each in blocks[1:]), end], strict=False):
+        between = len(text[block.end : following].lstrip())
+        yield block, begin, following - between
+        begin = following - between
+        if between:
+            yield _BETWEEN, begin, following
+            begin = following
+    if begin < end:
+        yield _BETWEEN, begin, end
 
 
 def _inside(
-    text: bytes, start: int, end: int, block: Block, settings: CutSettings
+    text: bytes, start: int, end: int, block: Block, settings: CutSettings, limit: int
 ) -> Iterator[Extent]:
     """Cut one block: a table between rows, a list between items, code last of all."""
     if block.kind == "code":
-        yield from _code(text, start, end, settings)
+        yield from _code(text, start, end, settings, limit)
         return
-    edges = {*block.breaks, *(offset for span in block.solid for offset in span)}
+    # A table's header goes with its first row.
+    breaks = block.breaks[1:] if block.header else block.breaks
+    edges = {*breaks, *(offset for span in block.solid for offset in span)}
     solid_starts = {first for first, _ in block.solid}
-    for piece_start, piece_end in _between(start, end, sorted(edges)):
-        if block.kind == "table" or length(text, piece_start, piece_end) <= settings.max_chars:
+    for piece_start, piece_end in _between(text, start, end, sorted(edges)):
+        if block.kind == "table" or length(text, piece_start, piece_end) <= limit:
             yield piece_start, piece_end
         elif piece_start in solid_starts:
-            yield from _code(text, piece_start, piece_end, settings)
+            yield from _code(text, piece_start, piece_end, settings, limit)
         else:
-            yield from _text(text, piece_start, piece_end, settings.max_chars, _PROSE_BOUNDARIES)
+            yield from _text(text, piece_start, piece_end, limit, _PROSE_BOUNDARIES)
 
 
-def _between(start: int, end: int, points: Sequence[int]) -> Iterator[Extent]:
-    edges = [start, *(point for point in points if start < point < end), end]
-    yield from pairwise(edges)
+def _between(text: bytes, start: int, end: int, points: Sequence[int]) -> Iterator[Extent]:
+    """The spans between the points; one of white space alone goes with the span before it."""
+    begin, last = start, start
+    for point in [*(point for point in points if start < point < end), end]:
+        if last > begin and not text[last:point].isspace():
+            yield begin, last
+            begin = last
+        last = point
+    yield begin, end
 
 
-def _code(text: bytes, start: int, end: int, settings: CutSettings) -> Iterator[Extent]:
+def _code(text: bytes, start: int, end: int, settings: CutSettings, limit: int) -> Iterator[Extent]:
     if length(text, start, end) <= settings.hard_max_chars:
         yield start, end
     else:
-        yield from _text(text, start, end, settings.max_chars, _CODE_BOUNDARIES)
+        yield from _text(text, start, end, limit, _CODE_BOUNDARIES)
 
 
 def _text(

@@ -21,8 +21,17 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 class Analyzers(NamedTuple):
-    """One analyzer per kind of field; its name is the tokenizer's name in the schema."""
+    """One analyzer per kind of field; its name is the tokenizer's name in the schema.
 
+    The others are for queries.
+    """
+
+    written: TextAnalyzer
+    """Lower-case words as written."""
+    folded: TextAnalyzer
+    """One word without its accents."""
+    stemmed: TextAnalyzer
+    """The English stem of one word."""
     words: TextAnalyzer
     """Lower-case words without accents."""
     stems: TextAnalyzer
@@ -36,23 +45,25 @@ class Analyzers(NamedTuple):
 @cache
 def analyzers() -> Analyzers:
     """The analyzers, built once per process."""
-    words = (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-    )
-    stems = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
-    names = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.lowercase())
     characters = TextAnalyzerBuilder(Tokenizer.regex(f"[{UNSPACED}]"))
     return Analyzers(
-        words.filter(Filter.remove_long(LONGEST_TERM)).build(),
-        stems.filter(Filter.remove_long(LONGEST_TERM))
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stemmer("english"))
-        .build(),
-        names.filter(Filter.remove_long(LONGEST_TERM)).build(),
+        _lower(Tokenizer.simple()).build(),
+        _plain(Tokenizer.raw()).build(),
+        _plain(Tokenizer.raw()).filter(Filter.stemmer("english")).build(),
+        _plain(Tokenizer.simple()).build(),
+        _plain(Tokenizer.simple()).filter(Filter.stemmer("english")).build(),
+        _lower(Tokenizer.whitespace()).build(),
         characters.build(),
     )
+
+
+def _lower(tokenizer: Tokenizer) -> TextAnalyzerBuilder:
+    lower = TextAnalyzerBuilder(tokenizer).filter(Filter.lowercase())
+    return lower.filter(Filter.remove_long(LONGEST_TERM))
+
+
+def _plain(tokenizer: Tokenizer) -> TextAnalyzerBuilder:
+    return _lower(tokenizer).filter(Filter.ascii_fold())
 
 
 def separated(text: str) -> str:

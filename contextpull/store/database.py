@@ -165,14 +165,20 @@ class Database:
         )
         return [Address._make(row) for row in rows]
 
-    def section_id(self, number: int) -> str | None:
-        """The id of the section with this number."""
-        rows = self._rows(
-            "SELECT d.path || '#' || s.slug FROM sections s"
-            " JOIN documents d ON d.number = s.document WHERE s.number = ?",
-            (number,),
-        )
-        return rows[0][0] if rows else None
+    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The ids of the sections with these numbers, by number; unknown ones are left out."""
+        found: dict[int, str] = {}
+        for start in range(0, len(numbers), _MOST_PARAMETERS):
+            some = numbers[start : start + _MOST_PARAMETERS]
+            found.update(
+                self._rows(
+                    "SELECT s.number, d.path || '#' || s.slug FROM sections s"
+                    " JOIN documents d ON d.number = s.document"
+                    f" WHERE s.number IN ({','.join('?' * len(some))})",
+                    some,
+                )
+            )
+        return found
 
     def texts(self) -> Iterator[tuple[StoredDocument, list[tuple[int, str]]]]:
         """Each document that has sections, by path, with their numbers and texts in order."""

@@ -36,6 +36,8 @@ CUTTING_VERSION = 1
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
 
+WAIT_FOR_READERS = 2.0
+"""Seconds that an ingest waits for the lock: a reader holds it while it looks or repairs."""
 _BATCH_BYTES = 512 * 1024
 _SERIAL_BYTES = 6 * 1024 * 1024
 """Below this, starting worker processes costs more than it saves."""
@@ -105,7 +107,7 @@ def ingest(
     try:
         _check_place(root, store)
         store.mkdir(parents=True, exist_ok=True)
-        with writer_lock(store).acquire(timeout=0):
+        with writer_lock(store).acquire(timeout=WAIT_FOR_READERS, poll_interval=0.01):
             remove_leftovers(store)
             chosen = settings or stored_settings(store) or CutSettings()
             work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())

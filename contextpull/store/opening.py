@@ -48,9 +48,12 @@ class Snapshot:
         return {document.path: document for document in every if not document.problem}
 
     @cached_property
-    def documents_by_number(self) -> dict[int, StoredDocument]:
-        """The same by number."""
-        return {document.number: document for document in self.documents.values()}
+    def paths_by_lower(self) -> dict[str, list[str]]:
+        """The paths of the documents by their lower-case form."""
+        paths: dict[str, list[str]] = {}
+        for path in self.documents:
+            paths.setdefault(path.lower(), []).append(path)
+        return paths
 
 
 class Store:
@@ -93,10 +96,10 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 def _newer_snapshot(path: Path) -> Snapshot | None:
     """The new generation if it is complete, or can be completed now; None to ask again later."""
     try:
-        database = Database(path / FILE)
-        if derived.derived_problems(path, database) and _writer_is_at_work(path):
+        whole = _whole_snapshot(path)
+        if whole is None and _writer_is_at_work(path):
             return None
-        return _open_snapshot(path)
+        return whole or _open_snapshot(path)
     except StoreError:
         return None
 
@@ -112,36 +115,44 @@ def _writer_is_at_work(path: Path) -> bool:
 
 
 def _open_snapshot(path: Path) -> Snapshot:
-    database = Database(path / FILE)
-    if not derived.derived_problems(path, database):
-        return _assemble(database, path)
+    whole = _whole_snapshot(path)
+    if whole is not None:
+        return whole
+    reason = "another process is writing"
     try:
         with writer_lock(path).acquire(timeout=_WAIT_FOR_WRITER):
-            database = Database(path / FILE)
-            derived.rebuild(path, database)
-            return _assemble(database, path)
+            derived.rebuild(path, Database(path / FILE))
+            whole = _whole_snapshot(path)
     except Timeout:
-        return _open_privately(path, "another process is writing")
-    except OSError as error:
-        return _open_privately(path, f"the store cannot be written to: {error.strerror or error}")
+        pass
+    except (OSError, StoreError) as error:
+        reason = f"the store cannot be written to: {getattr(error, 'strerror', None) or error}"
+    return whole or _open_privately(path, reason)
 
 
-def _assemble(database: Database, path: Path) -> Snapshot:
-    index = LexicalIndex.open(path / lexical.FOLDER)
-    return Snapshot(database, index, FlatText(path / flat_text.FILE))
+def _whole_snapshot(path: Path) -> Snapshot | None:
+    """The snapshot if its parts are sound and of one generation, whatever a writer does."""
+    database = Database(path / FILE)
+    index = _sound(LexicalIndex.open, path / lexical.FOLDER, database)
+    text = _sound(FlatText, path / flat_text.FILE, database)
+    return Snapshot(database, index, text) if index and text else None
 
 
 def _open_privately(path: Path, reason: str) -> Snapshot:
-    """Build what is wrong in a temporary folder that goes when the snapshot goes."""
+    """Build what is wrong in a temporary folder, which may go as soon as it is open."""
     database = Database(path / FILE)
     problems = derived.derived_problems(path, database)
-    with tempfile.TemporaryDirectory(prefix="contextpull-") as private:
-        index = _sound(LexicalIndex.open, path / lexical.FOLDER, database) or _rebuilt_index(
-            Path(private), database
-        )
-        text = _sound(FlatText, path / flat_text.FILE, database) or _rebuilt_text(
-            Path(private), database
-        )
+    index = _sound(LexicalIndex.open, path / lexical.FOLDER, database)
+    text = _sound(FlatText, path / flat_text.FILE, database)
+    try:
+        with tempfile.TemporaryDirectory(prefix="contextpull-") as private:
+            index = index or _rebuilt_index(Path(private), database)
+            text = text or _rebuilt_text(Path(private), database)
+    except OSError as error:
+        raise StoreError(
+            f"The store at {str(path)!r} needs repair, but {reason}, and there is no room for"
+            f" temporary files: {error.strerror or error}."
+        ) from error
     notes = tuple(f"{problem}, and {reason}; built for this process alone" for problem in problems)
     return Snapshot(database, index, text, notes)
 

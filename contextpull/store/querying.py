@@ -47,7 +47,7 @@ class Terms(NamedTuple):
     """What a query asks for."""
 
     words: dict[str, int]
-    """Lower-case words and how often each occurs in the query."""
+    """Lower-case words as written, and how often each occurs in the query."""
     names: list[str]
     runs: list[str]
     """Runs of characters of scripts without spaces."""
@@ -64,7 +64,7 @@ def terms_of(text: str) -> Terms:
     raw = text[:LONGEST_QUERY].encode("utf-8", "replace")
     text = separated(raw.decode())
     phrases = ["".join(groups) for groups in _QUOTED.findall(text)]
-    words = Counter(word for word in analyzers().words.analyze(text) if not RUN.fullmatch(word))
+    words = Counter(word for word in analyzers().written.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
     names = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
     runs = RUN.findall(text)
@@ -76,7 +76,7 @@ def compile_query(
 ) -> Query:
     """The query of the lexical index for these terms; they must not be empty."""
     weights = weights or Weights()
-    words = _rarest(terms.words, searcher)
+    words = _rarest(_without_accents(terms.words), searcher)
     scored = [
         *_word_queries(words, schema, searcher, weights),
         *_name_queries(terms.names, schema, weights),
@@ -88,6 +88,13 @@ def compile_query(
     if not required:
         return union
     return Query.boolean_query([(Occur.Must, query) for query in [union, *required]])
+
+
+def _without_accents(words: dict[str, int]) -> dict[str, int]:
+    plain: Counter[str] = Counter()
+    for word, count in words.items():
+        plain.update(dict.fromkeys(analyzers().folded.analyze(word), count))
+    return plain
 
 
 def _rarest(words: dict[str, int], searcher: Searcher) -> dict[str, int]:
@@ -103,7 +110,7 @@ def _word_queries(
     stems: Counter[str] = Counter()
     for word, count in words.items():
         count = min(count, _MOST_REPEATS)
-        (stem,) = analyzers().stems.analyze(word) or [word]
+        (stem,) = analyzers().stemmed.analyze(word) or [word]
         stems[stem] += count
         variants = _variants(word, stem, searcher)
         own = 1 + weights.variants * variants.pop(word, 1.0)
@@ -128,7 +135,7 @@ def _variants(word: str, stem: str, searcher: Searcher) -> dict[str, float]:
     forms = [
         (form, frequency)
         for form, frequency in searcher.terms_with_prefix("body", prefix, limit=_MOST_FORMS_READ)
-        if len(form) <= longest and analyzers().stems.analyze(form) == [stem]
+        if len(form) <= longest and analyzers().stemmed.analyze(form) == [stem]
     ]
     forms.sort(key=lambda each: (-each[1], each[0]))
     total = min(searcher.num_docs, sum(frequency for _, frequency in forms))

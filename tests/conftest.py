@@ -1,0 +1,41 @@
+"""Corpora written on the spot, and the tools over them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from contextpull import open_store
+from contextpull.store.ingest import ingest
+from contextpull.tools import ToolSession
+
+Files = Mapping[str, str | bytes]
+Tools = Callable[[Files], ToolSession]
+
+
+def write_corpus(folder: Path, files: Files) -> Path:
+    """Write files, by path below the folder, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def tools_over(folder: Path, files: Files) -> ToolSession:
+    """The tools over a new store of these files, which come to lie in `folder/docs`."""
+    ingest(write_corpus(folder / "docs", files), folder / "store")
+    return ToolSession(open_store(folder / "store"))
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Tools:
+    """Ingest files and give back the tools over them."""
+    return lambda files: tools_over(tmp_path, files)
+
+
+def ids(text: str) -> list[str]:
+    """The section ids of a search result, best first."""
+    first = (line.partition(" | ")[0] for line in text.splitlines() if line[:1].isdigit())
+    return [line.partition(". ")[2] for line in first]
