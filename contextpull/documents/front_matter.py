@@ -44,11 +44,16 @@ def front_matter(text: str) -> FrontMatter | None:
 
 def _from_toml(match: re.Match[str]) -> FrontMatter:
     source = match.group(1).replace("\r\n", "\n")
+    if _ENDLESS_KEY.search(source):
+        return _not_toml(match.end(), "a key of more than 100 parts")
     try:
-        values = {} if _ENDLESS_KEY.search(source) else tomllib.loads(source)
+        return _described(match.end(), tomllib.loads(source))
     except (ValueError, RecursionError) as error:
-        return FrontMatter(match.end(), warnings=(f"front matter is not valid TOML: {error}",))
-    return _described(match.end(), values)
+        return _not_toml(match.end(), str(error))
+
+
+def _not_toml(end: int, reason: str) -> FrontMatter:
+    return FrontMatter(end, warnings=(f"front matter is not valid TOML: {reason}",))
 
 
 def _from_yaml(match: re.Match[str]) -> FrontMatter | None:

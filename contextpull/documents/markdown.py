@@ -39,6 +39,8 @@ _ATTRIBUTES = re.compile(
 _ADMONITION = re.compile(rb"^[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]", re.M)
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _NEWLINE = ord("\n")
+_MOST_BLOCKS = 300_000
+"""Every block costs memory; what is left of a file with more is read as one block of prose."""
 
 
 def read_markdown(data: bytes) -> ParsedDocument:
@@ -52,13 +54,17 @@ def read_markdown(data: bytes) -> ParsedDocument:
     blocks = with_html(source, _blocks(lines[matter.end :], source, base))
     if matter.end:
         blocks.insert(0, Block("front matter", 0, base))
+    warnings = decoded.warnings + matter.warnings
+    if len(blocks) > _MOST_BLOCKS:
+        blocks[_MOST_BLOCKS:] = [Block("prose", blocks[_MOST_BLOCKS].start, len(source))]
+        warnings += (f"more than {_MOST_BLOCKS:,} blocks: the rest is read as plain text",)
     return ParsedDocument(
         text=source if lines is decoded.text else decoded.text.encode(),
         blocks=tuple(blocks),
         title=matter.title,
         description=matter.description,
         keywords=matter.keywords,
-        warnings=decoded.warnings + matter.warnings + _unclosed_fence(source, blocks),
+        warnings=warnings + _unclosed_fence(source, blocks),
     )
 
 
@@ -87,6 +93,8 @@ def _blocks(body: str, text: bytes, base: int) -> list[Block]:
             tag = event["Start"]
             name = tag if type(tag) is str else next(iter(tag))
             if depth == 0:
+                if builder.is_full:
+                    break
                 builder.open(name, tag, span)
             elif name in _INNER:
                 builder.inner(name, span)
@@ -116,11 +124,16 @@ class _Builder:
         self._title: list[str] = []
         self._anchor: str | None = None
 
+    @property
+    def is_full(self) -> bool:
+        return len(self._blocks) > _MOST_BLOCKS
+
     def open(self, name: str, tag: Any, span: dict[str, int]) -> None:
         """A top-level element begins, with its line; the one before it is complete."""
-        if self._kind is not None:
-            self._close()
         start = span["start"] + self._base
+        if self._kind is not None:
+            self._end = min(self._end, start)  # a definition list may claim too much
+            self._close()
         if start > self._end and self._text[start - 1] != _NEWLINE:
             start = _line_start(self._text, start, self._end)
         self._start = start
@@ -190,9 +203,10 @@ class _Builder:
         return Block("heading", start, end, self._level, title, self._anchor)
 
     def _take_attributes(self) -> None:
-        match = _ATTRIBUTES.search(self._title[-1])
+        text = self._title[-1]
+        match = _ATTRIBUTES.search(text, max(0, len(text) - LONGEST_TITLE))
         if match:
-            self._title[-1] = self._title[-1][: match.start()]
+            self._title[-1] = text[: match.start()]
             ids = [each[1:] for each in match.group(1).split() if each.startswith("#")]
             self._anchor = ids[0] if ids else self._anchor
 

@@ -18,6 +18,8 @@ MOST_CHARS = 16_000
 """Characters of one result: under 25,000 tokens in any script, and under what hosts cut."""
 
 _SHOWN_COPIES = 2
+_MOST_COPIES = 10
+"""More ids of sections with the same text than this help no program either."""
 _SHOWN_CHANGES = 10
 _CHANGES_CHARS = 400
 _MARKS = 15
@@ -64,7 +66,7 @@ def _no_hits(snapshot: Snapshot, query: str, offset: int, matches_elsewhere: boo
     tries = ["other words", "grep for an exact string", "index for what there is"]
     if matches_elsewhere:
         tries.insert(0, "without paths: other documents match")
-    if '"' in query or "“" in query:
+    if any(mark in query for mark in '"“„«'):
         tries.insert(0, "without the quotes")
     return f"No section matches, of {sections:,}. Try: {'; '.join(tries)}."
 
@@ -77,7 +79,7 @@ def search_data(result: SearchResult) -> dict[str, Any]:
                 **_address(hit.section),
                 "score": round(hit.score, 4),
                 "snippet": hit.snippet,
-                "copies": list(hit.copies),
+                "copies": list(hit.copies[:_MOST_COPIES]),
             }
             for hit in result.hits
         ],

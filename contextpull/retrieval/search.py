@@ -19,7 +19,6 @@ _DEEPEST = 2_000
 """Ranks beyond this are never fetched: paging ends here."""
 _SCORE_DIGITS = 3
 """Scores are compared to so many digits: sums of floats differ in the last ones."""
-_MOST_COPIES = 3
 
 
 class Hit(NamedTuple):

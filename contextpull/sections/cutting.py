@@ -47,7 +47,7 @@ def cut(document: ParsedDocument, settings: CutSettings | None = None) -> list[S
         fragments = _with_bare_headings_joined(fragments, settings.max_chars // 2)
     fragments = [part for whole in fragments for part in _parts(document.text, whole, settings)]
     fragments = _with_short_joined(document.text, fragments, settings)
-    return _sections(document.text, fragments)
+    return _sections(document.text, fragments, settings)
 
 
 def _at_headings(document: ParsedDocument, depth: int) -> list[_Fragment]:
@@ -156,7 +156,7 @@ def _append(fragment: _Fragment, to: _Fragment) -> None:
     to.other_headings += fragment.other_headings
 
 
-def _sections(text: bytes, fragments: Sequence[_Fragment]) -> list[Section]:
+def _sections(text: bytes, fragments: Sequence[_Fragment], settings: CutSettings) -> list[Section]:
     sections = []
     line = 1
     line_end = "\n" if b"\n" in text else "\r"
@@ -171,7 +171,7 @@ def _sections(text: bytes, fragments: Sequence[_Fragment]) -> list[Section]:
                 text=content,
                 start=fragment.start,
                 first_line=line,
-                repeated_header=_repeated_header(fragment),
+                repeated_header=_repeated_header(fragment, settings.max_chars),
                 other_headings=tuple(fragment.other_headings),
             )
         )
@@ -191,8 +191,8 @@ def _kind(fragment: _Fragment) -> BlockKind:
     return next(telling, kinds[0] if kinds else "prose")
 
 
-def _repeated_header(fragment: _Fragment) -> str:
+def _repeated_header(fragment: _Fragment, longest: int) -> str:
     """The header of the table that this fragment begins in the middle of, if it does."""
     first = fragment.blocks[0] if fragment.blocks else _NO_HEADING
     begins_inside = first.kind == "table" and first.breaks and fragment.start >= first.breaks[0]
-    return first.header if begins_inside else ""
+    return first.header if begins_inside and len(first.header) <= longest else ""

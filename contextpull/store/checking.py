@@ -7,6 +7,7 @@ from contextpull.documents.discovery import discover
 from contextpull.errors import InvalidInput
 from contextpull.store.database import FILE, Database
 from contextpull.store.derived import derived_problems
+from contextpull.store.parsing import is_unchanged
 
 
 class StoreState(NamedTuple):
@@ -50,9 +51,7 @@ def store_state(store: Path) -> StoreState:
         new = len(found.keys() - known.keys())
         gone = len(known.keys() - found.keys())
         changed = sum(
-            (file.size, file.mtime_ns) != (known[path].size, known[path].mtime_ns)
-            for path, file in found.items()
-            if path in known
+            path in known and not is_unchanged(file, known[path]) for path, file in found.items()
         )
     except InvalidInput as error:
         problems.append(str(error))

@@ -26,7 +26,7 @@ from contextpull.store.database import (
     remove_leftovers,
 )
 from contextpull.store.derived import DerivedWriter, derived_problems, discard, rebuild
-from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest, parse_file, settled
+from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest_of, parse_file, settled
 from contextpull.store.records import Skipped, StoredDocument
 
 LOCK = "writer.lock"
@@ -229,7 +229,7 @@ class _Ingest:
             elif self._recut or before.size != file.size or before.mtime_ns != file.mtime_ns:
                 self._plan_suspect(plan, file, before)
             elif self._is_too_large_now(file, before) or (
-                verify and _digest_of(file) != before.digest
+                verify and digest_of(file) != before.digest
             ):
                 plan.to_parse.append(file)
                 plan.to_remove.append(before)
@@ -242,7 +242,7 @@ class _Ingest:
     def _plan_suspect(self, plan: _Plan, file: SourceFile, before: StoredDocument) -> None:
         """A file whose size or time differs: read it again only if its content does."""
         now = time.time_ns()
-        if not self._recut and before.size == file.size and _digest_of(file) == before.digest:
+        if not self._recut and before.size == file.size and digest_of(file) == before.digest:
             touched = before._replace(mtime_ns=settled(file, now))
             plan.to_touch += [touched] if touched != before else []
         elif self._recut or before.size != UNKNOWN_SIZE or not self._fails_again(file, before, now):
@@ -362,11 +362,3 @@ def _batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _digest_of(file: SourceFile) -> bytes | None:
-    try:
-        with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
-            return digest(stream.read())
-    except OSError:
-        return None

@@ -134,13 +134,21 @@ class LexicalWriter:
         `afresh` replaces what is there. `sections` says about how many will be added.
         """
         self._folder = folder
-        self._place = folder.with_name(f"{folder.name}.{os.getpid()}.new") if afresh else folder
+        self._place = folder
+        if afresh:
+            self._place = folder.with_name(f"{folder.name}.{os.getpid()}.new")
+            shutil.rmtree(self._place, ignore_errors=True)
         self._place.mkdir(parents=True, exist_ok=True)
-        index = Index(_schema(), path=str(self._place))
-        _register(index)
+        self._schema = _schema()
         threads = min(4, os.cpu_count() or 1) if sections > _MANY_SECTIONS else 1
         heap = max(_SMALLEST_HEAP, _HEAP_PER_THREAD if sections > _MANY_SECTIONS else 0)
-        self._writer = index.writer(heap * threads, threads)
+        try:
+            index = Index(self._schema, path=str(self._place))
+            index.config_reader(reload_policy="manual")  # else a thread reads what was committed
+            _register(index)
+            self._writer = index.writer(heap * threads, threads)
+        except ValueError as error:
+            raise _unwritable(error) from error
 
     def add(self, number: int, document: int, fields: SearchFields) -> None:
         """Add one section under its number."""
@@ -160,7 +168,7 @@ class LexicalWriter:
 
     def remove_document(self, document: int) -> None:
         """Remove every section of a document."""
-        self._writer.delete_documents_by_term("document", document)
+        self._delete("document", document)
 
     def commit(self, generation: int) -> None:
         """Make everything visible at once, marked with the generation that it belongs to."""
@@ -168,7 +176,7 @@ class LexicalWriter:
         marker.add_unsigned("marker", _MARKER)
         marker.add_unsigned("generation", generation)
         try:
-            self._writer.delete_documents_by_term("marker", _MARKER)
+            self._delete("marker", _MARKER)
             self._writer.add_document(marker)
             self._writer.commit()
             self._writer.wait_merging_threads()
@@ -178,6 +186,10 @@ class LexicalWriter:
         if self._place != self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._place.replace(self._folder)
+
+    def _delete(self, field: str, value: int) -> None:
+        # By query: the engine's deletion by term takes the value for signed, and finds nothing.
+        self._writer.delete_documents_by_query(Query.term_query(self._schema, field, value))
 
 
 def _unwritable(error: ValueError) -> StoreError:

@@ -74,6 +74,22 @@ def settled(file: SourceFile, now_ns: int) -> int:
     return 0 if file.mtime_ns > now_ns - _FRESH_NS else file.mtime_ns
 
 
+def is_unchanged(file: SourceFile, known: StoredDocument) -> bool:
+    """Whether a file holds what the store knows of it; read only when size and time cannot tell."""
+    if known.size == UNKNOWN_SIZE or (file.size, file.mtime_ns) == (known.size, known.mtime_ns):
+        return True
+    return file.size == known.size and digest_of(file) == known.digest
+
+
+def digest_of(file: SourceFile) -> bytes | None:
+    """The hash of a file's content now; None when it cannot be read."""
+    try:
+        with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
+            return digest(stream.read())
+    except OSError:
+        return None
+
+
 def _contents(file: SourceFile, limits: ReadLimits) -> bytes:
     data = b""
     if file.size <= limits.max_file_bytes:

@@ -1,8 +1,11 @@
 """The index is as detailed as its budget allows, and every entry can be reached."""
 
+from pathlib import Path
+
 import pytest
 
-from contextpull.retrieval.listing import DEFAULT_BUDGET
+from contextpull import open_store
+from contextpull.retrieval.listing import DEFAULT_BUDGET, list_contents
 from contextpull.tools import ToolSession
 from tests.conftest import Files, Tools
 
@@ -144,3 +147,14 @@ def test_titles_of_any_kind_stay_on_one_line_of_their_own(tools: Tools) -> None:
     assert len(lines) == 3
     assert all(len(line) < 250 for line in lines)
     assert len(session.call("index", {"path": "b.md"}).text) < 400
+
+
+@pytest.mark.parametrize("budget", [0, 1, 50])
+def test_the_smallest_budget_still_gives_one_entry_and_the_way_on(
+    tools: Tools, tmp_path: Path, budget: int
+) -> None:
+    tools(pages(3))
+    listing = list_contents(open_store(tmp_path / "store").snapshot(), budget=budget)
+    assert len(listing.lines) == 1
+    assert (listing.next_offset, listing.remaining) == (1, 2)
+    assert len(listing.text) < 170

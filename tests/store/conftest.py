@@ -35,9 +35,11 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[Path], Path]]:
     place = tmp_path / "read-only"
     place.mkdir()
     changed: list[Path] = []
+    mounts: list[Path] = []
 
     def show(folder: Path) -> Path:
         if mounted("--bind", "-o", "ro", str(folder), str(place)):
+            mounts.append(place)
             return place
         if os.geteuid() == 0:
             pytest.skip("file systems cannot be mounted here, and permissions do not bind root")
@@ -49,5 +51,5 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[Path], Path]]:
     yield show
     for each in changed:
         each.chmod(0o755)
-    if place.is_mount():
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+    for mount in mounts:
+        subprocess.run(["umount", "--lazy", str(mount)], check=True)

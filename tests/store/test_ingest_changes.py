@@ -7,6 +7,7 @@ import pytest
 
 from contextpull import open_store
 from contextpull.config import CutSettings, ReadLimits
+from contextpull.store.checking import store_state
 from contextpull.store.ingest import IngestReport, ingest
 from contextpull.store.records import Skipped
 from tests.conftest import write_corpus
@@ -185,3 +186,18 @@ def test_progress_ends_with_all_bytes_done(root: Path, store: Path) -> None:
     size = sum(file.stat().st_size for file in root.iterdir())
     assert seen[-1] == (size, size)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_an_ingest_of_changes_leaves_no_old_words_and_nothing_to_repair(
+    root: Path, store: Path
+) -> None:
+    ingest(root, store)
+    for state in range(5):
+        root.joinpath("a.md").write_text(f"# a\n\nThe stateword{state} of this page.\n")
+        root.joinpath(f"new{state}.md").write_text(f"# New\n\nPage number{state} is here.\n")
+        root.joinpath(f"new{state - 2}.md").unlink(missing_ok=True)
+        ingest(root, store)
+        assert store_state(store).problems == ()
+    index = open_store(store).snapshot().index
+    assert [len(index.search(f"stateword{state}", 10)) for state in range(5)] == [0, 0, 0, 0, 1]
+    assert [len(index.search(f"number{state}", 10)) for state in range(5)] == [0, 0, 0, 1, 1]

@@ -102,6 +102,7 @@ class Tale:
         assert_answers_exactly(self.store, self.latest if has_committed else self.committed)
         report = ingest(self.root, self.store)
         assert report.generation == self.generation + 1
+        assert store_state(self.store).problems == ()  # before anything opens and repairs it
         assert_answers_exactly(self.store, self.latest)
         assert not list(self.store.rglob("*.new"))
         self.committed, self.generation = self.latest, report.generation
