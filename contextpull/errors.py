@@ -7,6 +7,7 @@
     ├── PathNotFound          a path or glob that matches no document of the store
     ├── StoreError            a store that is missing, damaged, or written by a newer version
     │   ├── StoreNotFound
+    │   ├── StoreDamaged      the database cannot be read
     │   ├── StoreConflict     another corpus lives in that store
     │   └── StoreBusy         another process is writing
     ├── MissingExtra          an optional dependency that is not installed
@@ -59,6 +60,16 @@ class StoreError(ContextPullError):
 
 class StoreNotFound(StoreError):
     """There is no store at that place."""
+
+
+class StoreDamaged(StoreError):
+    """The database in the folder `store` cannot be read; the next ingest builds it again."""
+
+    def __init__(self, store: str, reason: object) -> None:
+        super().__init__(
+            f"The store at {store!r} is damaged ({reason}). Nothing of the corpus is lost:"
+            " contextpull ingest --verify builds the store again."
+        )
 
 
 class StoreConflict(StoreError):

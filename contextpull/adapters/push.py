@@ -2,77 +2,67 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from contextpull.documents.markdown import read_markdown
-from contextpull.retrieval.search import search
 from contextpull.sections.fields import search_fields
 from contextpull.store import open_store
-from contextpull.store.lexical import FOLDER, LexicalIndex, LexicalWriter
+from contextpull.store.lexical import FOLDER, LexicalIndex, LexicalWriter, comparable
 from contextpull.types import BlockKind, Passage
 
-_SCORE_DIGITS = 3
-_DEPTH_FACTOR = 2
+_ROOM_FOR_TIES = 50
 
 
-class Bm25OverPassages:
-    """The lexical index of the store, over passages that somebody else cut.
+class Bm25:
+    """The lexical index of the store, with nobody to read what it finds.
+
+    Unlike `search` it keeps sections with the same text apart: each may be the gold of a question.
+    """
+
+    def __init__(self, index: LexicalIndex, ids: Mapping[int, str]) -> None:
+        """Rank the sections of `index`; `ids` gives the id of each by number."""
+        self.ids: Sequence[str] = list(ids.values())
+        self._index = index
+        self._ids = ids
+
+    def retrieve(self, query: str, k: int) -> list[str]:
+        """The ids of the best `k` sections; equal scores rank by id."""
+        scored = self._index.search(query, 2 * k + _ROOM_FOR_TIES)
+        ranked = sorted((-comparable(each.score), self._ids[each.number]) for each in scored)
+        return [section_id for _, section_id in ranked[:k]]
+
+
+def bm25_over_store(path: Path) -> Bm25:
+    """The row `bm25` over the sections of a store."""
+    snapshot = open_store(path).snapshot()
+    numbers = [
+        number
+        for document in snapshot.documents.values()
+        for number in range(document.first_section, document.first_section + document.sections)
+    ]
+    return Bm25(snapshot.index, snapshot.database.ids(numbers))
+
+
+def bm25_over_passages(passages: Sequence[Passage]) -> Bm25:
+    """The row `bm25` over passages that somebody else cut.
 
     Headings are read out of the passages' own text; a passage without one stands under the last
     heading of its source.
     """
-
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self.ids: Sequence[str] = [passage.id for passage in passages]
-        self._folder = tempfile.TemporaryDirectory(prefix="contextpull-")
-        folder = Path(self._folder.name, FOLDER)
+    ids: dict[int, str] = {}
+    with tempfile.TemporaryDirectory(prefix="contextpull-") as temporary:
+        folder = Path(temporary, FOLDER)
         writer = LexicalWriter(folder, afresh=True, sections=len(passages))
-        number = 0
         for source in _by_source(passages):
-            for fields in search_fields(list(_with_headings(source)), _about(source[0].source)):
-                writer.add(number, 0, fields)
-                number += 1
-        self._order = [passage.id for source in _by_source(passages) for passage in source]
+            fields = search_fields(list(_with_headings(source)), _about(source[0].source))
+            for passage, each in zip(source, fields, strict=True):
+                ids[len(ids)] = passage.id
+                writer.add(len(ids) - 1, 0, each)
         writer.commit(1)
-        self._index = LexicalIndex.open(folder)
-
-    def retrieve(self, query: str, k: int) -> list[str]:
-        """The ids of the best `k` passages; equal scores rank by id."""
-        scored = self._index.search(query, k * _DEPTH_FACTOR + 10)
-        ranked = sorted(
-            (-round(each.score, _SCORE_DIGITS), self._order[each.number]) for each in scored
-        )
-        return [passage_id for _, passage_id in ranked[:k]]
-
-
-class Bm25OverStore:
-    """What `search` finds, without anybody reading it."""
-
-    def __init__(self, path: Path) -> None:
-        self._store = open_store(path)
-        snapshot = self._store.snapshot()
-        self.ids: Sequence[str] = [
-            f"{document.path}#{slug}"
-            for document in snapshot.documents.values()
-            for slug in snapshot.database.slugs_of(document)
-        ]
-
-    def retrieve(self, query: str, k: int) -> list[str]:
-        """The ids of the best `k` sections; sections with the same text count once."""
-        result = search(self._store.snapshot(), query, limit=k, snippets="heading")
-        return [hit.section.id for hit in result.hits]
-
-
-def bm25_over_passages(passages: Sequence[Passage]) -> Bm25OverPassages:
-    """The row `bm25` over passages that were exported."""
-    return Bm25OverPassages(passages)
-
-
-def bm25_over_store(path: Path) -> Bm25OverStore:
-    """The row `bm25` over the sections of a store."""
-    return Bm25OverStore(path)
+        # The engine maps its files when it opens them: they may be unlinked from then on.
+        return Bm25(LexicalIndex.open(folder), ids)
 
 
 class _Headed(NamedTuple):

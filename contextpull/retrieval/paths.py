@@ -17,6 +17,7 @@ LONGEST_PATTERN = 500
 _MOST_NEAREST = 3
 _MOST_COMPARED = 100
 _PIECE = 3
+_WILD = frozenset("*?")
 
 
 def normal_path(path: str) -> str:
@@ -75,6 +76,10 @@ def _meant_by(documents: dict[str, StoredDocument], pattern: str) -> list[Stored
         return list(documents.values())
     if pattern in documents:
         return [documents[pattern]]
+    if "/" in pattern and not _WILD & set(pattern):
+        inside = [each for path, each in documents.items() if path.startswith(f"{pattern}/")]
+        if inside:
+            return inside
     for case_sensitive in (True, False):
         glob = _glob(pattern, case_sensitive)
         found = [document for path, document in documents.items() if glob.fullmatch(path)]

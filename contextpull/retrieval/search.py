@@ -7,7 +7,7 @@ from contextpull.config import Snippets
 from contextpull.retrieval.paths import matching_documents
 from contextpull.retrieval.snippets import SnippetMaker
 from contextpull.store import Snapshot
-from contextpull.store.lexical import Scored
+from contextpull.store.lexical import Scored, comparable
 from contextpull.store.querying import LONGEST_QUERY, terms_of
 from contextpull.store.records import StoredSection
 
@@ -17,8 +17,6 @@ FULL_CHARS = 600
 
 _DEEPEST = 2_000
 """Ranks beyond this are never fetched: paging ends here."""
-_SCORE_DIGITS = 3
-"""Scores are compared to so many digits: sums of floats differ in the last ones."""
 
 
 class Hit(NamedTuple):
@@ -95,7 +93,7 @@ def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[tuple[Scored, 
 
 def _key(pair: tuple[Scored, StoredSection]) -> float:
     """What to rank by: equal for scores that differ in their last digits only."""
-    return -round(pair[0].score, _SCORE_DIGITS)
+    return -comparable(pair[0].score)
 
 
 def _hits(

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from contextpull.config import CutSettings
 from contextpull.sections.slugs import TOP, Slugger, part_slug
-from contextpull.sections.splitting import is_short, length, most_chars, split_points
+from contextpull.sections.splitting import is_short, length, split_points
 from contextpull.types import Block, BlockKind, ParsedDocument, Section
 
 _NO_HEADING = Block("heading", 0, 0)
@@ -128,13 +128,13 @@ def _with_short_joined(
 ) -> list[_Fragment]:
     """Join what is shorter than `min_chars` to the fragment before it; the first to the next.
 
-    Where the two together would be too long, they stay apart.
+    By that, no fragment grows more than `min_chars` beyond `max_chars`, or beyond itself.
     """
     joined: list[_Fragment] = []
-    before = 0
+    before = most = 0
     for fragment in fragments:
         size = length(text, fragment.start, fragment.end)
-        if joined and before + size <= most_chars(settings):
+        if joined and before + size <= most:
             if is_short(text, fragment.start, fragment.end, settings.min_chars):
                 _append(fragment, joined[-1])
                 before += size
@@ -144,6 +144,7 @@ def _with_short_joined(
                 size += before
         joined.append(fragment)
         before = size
+        most = max(size, settings.max_chars) + settings.min_chars
     return joined
 
 

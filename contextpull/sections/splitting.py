@@ -48,17 +48,12 @@ def split_points(
         atom = length(text, atom_start, atom_end)
         if size and size + atom > settings.max_chars:
             short = is_short(text, begin, atom_start, settings.min_chars)
-            bearable = atom > settings.max_chars or size + atom <= most_chars(settings)
-            if not (short and bearable):
+            most = settings.max_chars + settings.min_chars
+            if not short or (size + atom > most and atom <= settings.max_chars):
                 points.append(atom_start)
                 begin, size = atom_start, 0
         size += atom
     return points
-
-
-def most_chars(settings: CutSettings) -> int:
-    """What a section may hold once something short has joined it."""
-    return settings.max_chars + settings.min_chars
 
 
 def _atoms(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from contextpull.errors import StoreError, StoreNotFound
+from contextpull.errors import StoreDamaged, StoreError, StoreNotFound
 from contextpull.store.records import Address, Skipped, StoredDocument, StoredSection
 from contextpull.types import ParsedDocument, Section
 
@@ -54,16 +54,6 @@ SectionRow = tuple[str, str, str, str, str, str, int, int, int]
 AnchorRow = tuple[str, int]
 
 
-class StoreDamaged(StoreError):
-    """The database cannot be read; the next ingest builds it again."""
-
-    def __init__(self, path: Path, reason: object) -> None:
-        super().__init__(
-            f"The store at {str(path.parent)!r} is damaged ({reason}). Nothing of the corpus is"
-            " lost: contextpull ingest --verify builds the store again."
-        )
-
-
 def fingerprint(text: str) -> int:
     """A 64-bit hash of a text, white space around it aside; signed, as SQLite keeps it."""
     digest = blake2b(text.strip().encode(), digest_size=8).digest()
@@ -95,7 +85,7 @@ class Database:
             self.settings: dict[str, int] = dict(json.loads(meta["settings"]))
             """The settings that the sections were cut with."""
         except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
-            raise StoreDamaged(path, error) from error
+            raise StoreDamaged(str(path.parent), error) from error
 
     def close(self) -> None:
         """Let go of the file."""
@@ -203,7 +193,7 @@ class Database:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.Error as error:
-            raise StoreDamaged(self.path, error) from error
+            raise StoreDamaged(str(self.path.parent), error) from error
 
     def _select(self, where: str, parameters: Sequence[Any]) -> Iterator[StoredSection]:
         rows = self._rows(

@@ -16,13 +16,12 @@ from filelock import FileLock, Timeout
 
 from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import Discovery, SourceFile, discover
-from contextpull.errors import StoreBusy, StoreConflict, StoreError, StoreNotFound
+from contextpull.errors import StoreBusy, StoreConflict, StoreDamaged, StoreError, StoreNotFound
 from contextpull.store import flat_text, lexical
 from contextpull.store.database import (
     FILE,
     Database,
     DatabaseWriter,
-    StoreDamaged,
     remove_leftovers,
 )
 from contextpull.store.derived import DerivedWriter, derived_problems, discard, rebuild
@@ -187,7 +186,7 @@ class _Ingest:
 
     def _run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
         if verify and self._previous and (problems := self._previous.check()):
-            raise StoreDamaged(self._previous.path, problems[0])
+            raise StoreDamaged(str(self._store), problems[0])
         known = {each.path: each for each in self._previous.documents()} if self._previous else {}
         plan = self._plan(found, known, verify)
         if self._previous is None or plan.changes_content or self._recut:

@@ -27,7 +27,9 @@ _LINK_TARGET = re.compile(r"\]\([^)\s]*")
 _HEAP_PER_THREAD = 64_000_000
 _SMALLEST_HEAP = 20_000_000
 _MANY_SECTIONS = 5_000
-_MARKER = 1
+_SCORE_DIGITS = 3
+_MARKER = 2
+"""Raised whenever analyzers or fields change: an index with another marker is built again."""
 _READ_ONLY = "Lockfile"
 """What the engine says when it cannot make a lock file beside the index."""
 _META = "meta.json"
@@ -43,6 +45,11 @@ class Scored(NamedTuple):
 
     number: int
     score: float
+
+
+def comparable(score: float) -> float:
+    """A score as rankings compare it: sums of floats differ in their last digits only by chance."""
+    return round(score, _SCORE_DIGITS)
 
 
 class LexicalIndex:

@@ -137,3 +137,7 @@ def test_a_file_of_too_many_blocks_ends_as_plain_text() -> None:
     assert len(document.blocks) == 300_001
     assert (document.blocks[-1].kind, document.blocks[-1].end) == ("prose", 3_100_000)
     assert "more than 300,000 blocks" in document.warnings[0]
+
+
+def test_a_definition_list_takes_nothing_of_what_follows() -> None:
+    assert pieces("term\n:\nText.\n") == [("list", "term\n:\n"), ("prose", "Text.\n")]

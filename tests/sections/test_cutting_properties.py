@@ -53,12 +53,12 @@ def unsplittable(document: ParsedDocument, section: Section) -> list[int]:
 
 
 def in_bounds(document: ParsedDocument, section: Section, settings: CutSettings) -> bool:
-    """A long section is one piece that must stay whole, with no more than its lead before it."""
+    """A long section is one piece that must stay whole, its headings and short neighbours."""
     size = len(section.text)
     if size <= settings.max_chars + settings.min_chars:
         return True
     whole = max(unsplittable(document, section), default=0)
-    return size - whole <= settings.max_chars // 2 + settings.min_chars
+    return size - whole <= settings.max_chars + settings.min_chars
 
 
 @same_every_time(300)
