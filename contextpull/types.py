@@ -28,7 +28,7 @@ class Block(NamedTuple):
     breaks: tuple[int, ...] = ()
     """Offsets inside the block where it may be split: table rows, list items."""
     solid: tuple[tuple[int, int], ...] = ()
-    """Spans inside the block that stay whole: code and tables inside a list."""
+    """Spans inside the block that stay whole: code inside a list."""
     header: str = ""
     """Tables only: the header row, to be repeated above a part that begins further down."""
 

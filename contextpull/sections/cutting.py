@@ -128,24 +128,29 @@ def _with_short_joined(
 ) -> list[_Fragment]:
     """Join what is shorter than `min_chars` to the fragment before it; the first to the next.
 
-    By that, no fragment grows more than `min_chars` beyond `max_chars`, or beyond itself.
+    No fragment grows by that beyond `max_chars` and `min_chars` together; one that is longer
+    because something in it must stay whole grows by less than `min_chars`.
     """
+    bound = settings.max_chars + settings.min_chars
     joined: list[_Fragment] = []
     before = most = 0
     for fragment in fragments:
         size = length(text, fragment.start, fragment.end)
-        if joined and before + size <= most:
-            if is_short(text, fragment.start, fragment.end, settings.min_chars):
-                _append(fragment, joined[-1])
-                before += size
-                continue
-            if len(joined) == 1 and is_short(text, 0, joined[0].end, settings.min_chars):
-                _prepend(joined.pop(), fragment)
-                size += before
+        own_most = bound if size <= bound else size + settings.min_chars
+        if joined and before + size <= most and _is_short(text, fragment, settings):
+            _append(fragment, joined[-1])
+            before += size
+            continue
+        if len(joined) == 1 and before + size <= own_most and _is_short(text, joined[0], settings):
+            _prepend(joined.pop(), fragment)
+            size += before
         joined.append(fragment)
-        before = size
-        most = max(size, settings.max_chars) + settings.min_chars
+        before, most = size, own_most
     return joined
+
+
+def _is_short(text: bytes, fragment: _Fragment, settings: CutSettings) -> bool:
+    return is_short(text, fragment.start, fragment.end, settings.min_chars)
 
 
 def _append(fragment: _Fragment, to: _Fragment) -> None:
