@@ -1,7 +1,7 @@
 """The exchange on the README's first screen: a search and a read, as a model sees them.
 
-    python demo/exchange.py            prints it
-    python demo/exchange.py README.md  puts it between the markers of that file
+python demo/exchange.py            prints it
+python demo/exchange.py README.md  puts it between the markers of that file
 """
 
 import sys

@@ -29,6 +29,16 @@ paths_option = click.option(
 )
 
 
+snippets_option = click.option(
+    "--snippets",
+    type=click.Choice(["heading", "short", "full"]),
+    default="short",
+    show_default=True,
+    envvar="CONTEXTPULL_SNIPPETS",
+    help="How much a search hit shows.",
+)
+
+
 def cut_options(command: _Command) -> _Command:
     """How documents are cut; what is not given stays as the store was made."""
     options = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextpull.cli.options import json_option, paths_option, store_option
+from contextpull.cli.options import json_option, paths_option, snippets_option, store_option
 from contextpull.config import Snippets
 
 
@@ -15,13 +15,7 @@ from contextpull.config import Snippets
 @paths_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Hits to show, up to 50.")
 @click.option("--offset", default=0, help="Hits to pass over.")
-@click.option(
-    "--snippets",
-    type=click.Choice(["heading", "short", "full"]),
-    default="short",
-    show_default=True,
-    help="How much a hit shows.",
-)
+@snippets_option
 @store_option
 @json_option
 @click.pass_context

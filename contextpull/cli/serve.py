@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contextpull.cli.options import DEFAULT_STORE
+from contextpull.cli.options import DEFAULT_STORE, snippets_option
 from contextpull.config import Snippets
 
 
@@ -19,14 +19,7 @@ from contextpull.config import Snippets
     help="The store's folder.  [.contextpull here, or one in your cache]",
 )
 @click.option("--no-ingest", is_flag=True, help="Serve the store as it is; do not read the folder.")
-@click.option(
-    "--snippets",
-    type=click.Choice(["heading", "short", "full"]),
-    default="short",
-    show_default=True,
-    envvar="CONTEXTPULL_SNIPPETS",
-    help="How much a search hit shows.",
-)
+@snippets_option
 @click.option(
     "--structured",
     is_flag=True,
