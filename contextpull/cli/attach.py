@@ -39,7 +39,8 @@ def tools_command(shape: str, as_json: bool) -> None:
 
 
 @click.command("claude-md")
-def claude_md_command() -> None:
+@json_option
+def claude_md_command(as_json: bool) -> None:
     """Print a paragraph for CLAUDE.md that tells Claude Code when to use the tools.
 
     \b
@@ -48,6 +49,9 @@ def claude_md_command() -> None:
     """
     from contextpull.tools import DISCIPLINE
 
-    click.echo("## Documents (contextpull)\n")
-    click.echo("Use the contextpull tools for questions that the attached documents answer.")
-    click.echo(DISCIPLINE)
+    text = (
+        "## Documents (contextpull)\n\n"
+        "Use the contextpull tools for questions that the attached documents answer.\n"
+        f"{DISCIPLINE}"
+    )
+    click.echo(json.dumps({"markdown": text}, ensure_ascii=False) if as_json else text)

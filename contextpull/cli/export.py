@@ -1,5 +1,6 @@
 """`contextpull export-chunks`."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from contextpull.cli.options import store_option
     help="The file to write.  [standard output]",
 )
 @store_option
-def export_command(output: Path | None, store: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="With -o: print what was written as JSON.")
+def export_command(output: Path | None, store: Path, as_json: bool) -> None:
     """Write every section as a JSON line {"id", "text", "source"}, for ragbisect and others.
 
     \b
@@ -29,6 +31,8 @@ def export_command(output: Path | None, store: Path) -> None:
 
     snapshot = open_store(store).snapshot()
     save_passages(output or sys.stdout, passages(snapshot))
-    if output:
-        _, sections, _ = snapshot.database.counts()
+    _, sections, _ = snapshot.database.counts()
+    if output and as_json:
+        click.echo(json.dumps({"sections": sections, "output": str(output)}))
+    elif output:
         click.echo(f"{sections:,} sections written to {output}", err=True)

@@ -141,6 +141,16 @@ def test_json_is_for_programs(docs: Path, tmp_path: Path, arguments: list[str], 
     assert json.loads(run(*arguments, "--json", cwd=tmp_path).stdout)[key]
 
 
+def test_what_is_written_for_others_is_reported_as_json_too(docs: Path, tmp_path: Path) -> None:
+    run("ingest", str(docs), cwd=tmp_path)
+    exported = run("export-chunks", "-o", "sections.jsonl", "--json", cwd=tmp_path)
+    assert json.loads(exported.stdout) == {"sections": 2, "output": "sections.jsonl"}
+    lines = tmp_path.joinpath("sections.jsonl").read_text().splitlines()
+    assert [json.loads(line)["source"] for line in lines] == ["cache.md", "cache.md"]
+    paragraph = json.loads(run("claude-md", "--json", cwd=tmp_path).stdout)["markdown"]
+    assert paragraph.startswith("## Documents")
+
+
 def test_the_store_can_be_named_in_the_environment(docs: Path, tmp_path: Path) -> None:
     elsewhere = str(tmp_path / "elsewhere")
     run("ingest", str(docs), cwd=tmp_path, CONTEXTPULL_STORE=elsewhere)
