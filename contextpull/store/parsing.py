@@ -94,7 +94,9 @@ def _contents(file: SourceFile, limits: ReadLimits) -> bytes:
     data = b""
     if file.size <= limits.max_file_bytes:
         with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
-            data = stream.read(limits.max_file_bytes + 1)
+            data = stream.read(file.size + 1)  # a buffer of the limit's size would cost more
+            if len(data) > file.size:  # it grew since it was found
+                data += stream.read(limits.max_file_bytes)
     if max(file.size, len(data)) > limits.max_file_bytes:
         size = f"{limits.max_file_bytes / 1024**2:,.4g} MB"
         raise DocumentError(f"larger than {size}; split it or leave it out")
