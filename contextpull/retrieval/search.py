@@ -9,7 +9,7 @@ from contextpull.retrieval.snippets import SnippetMaker
 from contextpull.store import Snapshot
 from contextpull.store.lexical import Scored, comparable
 from contextpull.store.querying import LONGEST_QUERY, terms_of
-from contextpull.store.records import StoredSection
+from contextpull.store.records import Address, StoredSection
 
 MOST_HITS = 50
 SHORT_CHARS = 110
@@ -58,62 +58,69 @@ def search(
         documents = [document.number for document in matching_documents(snapshot, paths)]
         if len(documents) == len(snapshot.documents):
             documents = None
-    groups, has_more = _distinct(snapshot, query, offset + limit, documents)
-    hits = _hits(snapshot, query, groups[offset : offset + limit], documents, snippets)
+    found, has_more = _distinct(snapshot, query, offset + limit, documents)
+    hits = _hits(snapshot, query, found[offset:], documents, snippets)
     return SearchResult(hits, offset, has_more, _notes(query))
+
+
+class _Ranked(NamedTuple):
+    """A section in the ranking, before its text is looked at."""
+
+    key: float
+    """Smaller is better; equal for scores that differ in their last digits only."""
+    id: str
+    score: float
+    address: Address
 
 
 def _distinct(
     snapshot: Snapshot, query: str, wanted: int, documents: list[int] | None
-) -> tuple[list[tuple[Scored, StoredSection]], bool]:
+) -> tuple[list[_Ranked], bool]:
     """The best `wanted` sections with different texts, and whether more follow."""
     depth = min(wanted * 2 + 10, _DEEPEST)
     while True:
         scored = snapshot.index.search(query, depth, documents)
         exhausted = len(scored) < depth or depth == _DEEPEST
         ranked = _ranked(snapshot, scored)
-        unique: dict[int, tuple[Scored, StoredSection]] = {}
-        for score, section in ranked:
-            unique.setdefault(section.fingerprint, (score, section))
+        unique: dict[int, _Ranked] = {}
+        for each in ranked:
+            unique.setdefault(each.address.fingerprint, each)
         found = list(unique.values())
         # What was fetched last may share its score with some that were not: it is not counted on.
-        if exhausted or (len(found) > wanted and _key(found[wanted - 1]) < _key(ranked[-1])):
+        if exhausted or (len(found) > wanted and found[wanted - 1].key < ranked[-1].key):
             return found[:wanted], len(found) > wanted
         depth = min(depth * 4, _DEEPEST)
 
 
-def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[tuple[Scored, StoredSection]]:
-    sections = {
-        section.number: section
-        for section in snapshot.database.sections([each.number for each in scored])
-    }
-    pairs = [(each, sections[each.number]) for each in scored if each.number in sections]
-    return sorted(pairs, key=lambda pair: (_key(pair), pair[1].id))
-
-
-def _key(pair: tuple[Scored, StoredSection]) -> float:
-    """What to rank by: equal for scores that differ in their last digits only."""
-    return -comparable(pair[0].score)
+def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[_Ranked]:
+    addresses = snapshot.database.addresses([each.number for each in scored])
+    return sorted(
+        _Ranked(-comparable(each.score), address.id, each.score, address)
+        for each in scored
+        if (address := addresses.get(each.number))
+    )
 
 
 def _hits(
     snapshot: Snapshot,
     query: str,
-    groups: Sequence[tuple[Scored, StoredSection]],
+    ranked: Sequence[_Ranked],
     documents: list[int] | None,
     snippets: Snippets,
 ) -> list[Hit]:
     maker = None
     if snippets != "heading":
         maker = SnippetMaker(terms_of(query), SHORT_CHARS if snippets == "short" else FULL_CHARS)
+    sections = snapshot.database.sections([each.address.number for each in ranked])
+    repeated = snapshot.database.repeated([section.fingerprint for section in sections])
     return [
         Hit(
             section,
-            scored.score,
+            each.score,
             maker.snippet(section) if maker else "",
-            _copies(snapshot, section, documents),
+            _copies(snapshot, section, documents) if section.fingerprint in repeated else (),
         )
-        for scored, section in groups
+        for each, section in zip(ranked, sections, strict=True)
     ]
 
 

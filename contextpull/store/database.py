@@ -47,6 +47,10 @@ _SECTION_COLUMNS = (
     "s.number, s.document, d.path, s.slug, s.headings, s.other_headings, s.kind, s.text,"
     " s.repeated_header, s.start, s.first_line, s.fingerprint"
 )
+_SELECT_ADDRESSES = (
+    "SELECT s.number, s.document, d.path, s.slug, s.fingerprint FROM sections s"
+    " JOIN documents d ON d.number = s.document"
+)
 _MOST_PARAMETERS = 500
 
 SectionRow = tuple[str, str, str, str, str, str, int, int, int]
@@ -145,12 +149,29 @@ class Database:
         )
         return [row[0] for row in rows]
 
+    def addresses(self, numbers: Sequence[int]) -> dict[int, Address]:
+        """Where the sections with these numbers stand, by number; unknown ones are left out."""
+        found: dict[int, Address] = {}
+        for start in range(0, len(numbers), _MOST_PARAMETERS):
+            some = numbers[start : start + _MOST_PARAMETERS]
+            where = f"s.number IN ({','.join('?' * len(some))})"
+            rows = self._rows(f"{_SELECT_ADDRESSES} WHERE {where}", some)
+            found.update((row[0], Address._make(row)) for row in rows)
+        return found
+
+    def repeated(self, fingerprints: Sequence[int]) -> set[int]:
+        """Those of at most 500 fingerprints that more than one section has."""
+        rows = self._rows(
+            f"SELECT fingerprint FROM sections WHERE fingerprint IN"
+            f" ({','.join('?' * len(fingerprints))}) GROUP BY fingerprint HAVING count(*) > 1",
+            fingerprints,
+        )
+        return {row[0] for row in rows}
+
     def copies(self, fingerprint: int, most: int = 100) -> list[Address]:
         """Where sections with this text stand, by path; at most `most` of them."""
         rows = self._rows(
-            "SELECT s.number, s.document, d.path, s.slug FROM sections s"
-            " JOIN documents d ON d.number = s.document"
-            " WHERE s.fingerprint = ? ORDER BY d.path, s.number LIMIT ?",
+            f"{_SELECT_ADDRESSES} WHERE s.fingerprint = ? ORDER BY d.path, s.number LIMIT ?",
             (fingerprint, most),
         )
         return [Address._make(row) for row in rows]

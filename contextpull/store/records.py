@@ -67,6 +67,8 @@ class Address(NamedTuple):
     document: int
     path: str
     slug: str
+    fingerprint: int
+    """As in StoredSection."""
 
     @property
     def id(self) -> str:
