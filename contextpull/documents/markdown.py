@@ -38,6 +38,8 @@ _ATTRIBUTES = re.compile(
 )
 _ADMONITION = re.compile(rb"^[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]", re.M)
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
+_LONE_HEADING = re.compile(rb"\n[ \t]*\r?\n(#{1,6}[ \t]+\S[^\n]*)(?=\n[ \t]*\r?(?:\n|\Z)|\Z)")
+_MOST_UNCLOSED = 10
 _NEWLINE = ord("\n")
 _MOST_BLOCKS = 300_000
 """Every block costs memory; what is left of a file with more is read as one block of prose."""
@@ -51,7 +53,8 @@ def read_markdown(data: bytes) -> ParsedDocument:
     matter = front_matter(lines) or FrontMatter(0)
     source = lines.encode()
     base = len(lines[: matter.end].encode())
-    blocks = with_html(source, _blocks(lines[matter.end :], source, base))
+    parsed, fence_warnings = _with_fences_ended(source, _blocks(lines[matter.end :], source, base))
+    blocks = with_html(source, parsed)
     if matter.end:
         blocks.insert(0, Block("front matter", 0, base))
     warnings = decoded.warnings + matter.warnings
@@ -64,23 +67,44 @@ def read_markdown(data: bytes) -> ParsedDocument:
         title=matter.title,
         description=matter.description,
         keywords=matter.keywords,
-        warnings=warnings + _unclosed_fence(source, blocks),
+        warnings=warnings + fence_warnings,
     )
 
 
-def _unclosed_fence(source: bytes, blocks: list[Block]) -> tuple[str, ...]:
-    """A warning where the document ends in code that was never closed, as CommonMark reads it."""
+def _with_fences_ended(source: bytes, blocks: list[Block]) -> tuple[list[Block], tuple[str, ...]]:
+    """End a code fence that is never closed before the next heading that stands alone.
+
+    CommonMark takes all that follows for code, which hides the rest of the document; a `#` line
+    with blank lines around it is a heading far more often than a comment. A warning says so.
+    """
+    warnings: list[str] = []
+    while len(warnings) < _MOST_UNCLOSED and (fence := _unclosed_fence(source, blocks)):
+        line = source.count(b"\n", 0, fence.start) + 1
+        heading = _LONE_HEADING.search(source, fence.start)
+        if heading is None:
+            warnings.append(f"the code fence on line {line} is never closed: the rest is code")
+            break
+        end = heading.start(1)
+        ends = line + source.count(b"\n", fence.start, end)
+        warnings.append(
+            f"the code fence on line {line} is never closed: taken to end before line {ends}"
+        )
+        rest = _blocks(source[end:].decode(), source, end)
+        blocks = [*blocks[:-1], Block("code", fence.start, end), *rest]
+    return blocks, tuple(warnings)
+
+
+def _unclosed_fence(source: bytes, blocks: list[Block]) -> Block | None:
+    """The last block, if it is a code fence without an end."""
     last = blocks[-1] if blocks else None
     fence = _FENCE.match(source, last.start) if last and last.kind == "code" else None
     if last is None or fence is None:
-        return ()
+        return None
     mark = fence.group(1)
     _, *behind = source[last.start : last.end].strip().rsplit(b"\n", 1)
     ending = behind[0].strip() if behind else b""
-    if ending.startswith(mark) and not ending.strip(mark[:1]):
-        return ()
-    line = source.count(b"\n", 0, last.start) + 1
-    return (f"the code fence on line {line} is never closed: all behind it counts as code",)
+    is_closed = ending.startswith(mark) and not ending.strip(mark[:1])
+    return None if is_closed else last
 
 
 def _blocks(body: str, text: bytes, base: int) -> list[Block]:

@@ -52,7 +52,7 @@ def test_headings_are_found(text: str, expected: list[tuple[int, str]]) -> None:
     [
         "```\n# fenced\n```\n",
         "~~~~\n# fenced\n~~~\n# still\n~~~~\n",
-        "```\n# never closed\n\n## neither\n",
+        "```\n# never closed\n# nor followed by a lone heading\n",
         "    # indented code\n",
         "<!--\n# in a comment\n\n## here too\n-->\n",
         "<!-- never closed\n\n# x\n",
@@ -158,6 +158,18 @@ def test_a_fence_that_is_never_closed_is_reported(mark: str) -> None:
     (warning,) = document.warnings
     assert "the code fence on line 8 is never closed" in warning
     assert [block.kind for block in document.blocks] == ["heading", "code", "code"]
+
+
+@pytest.mark.parametrize("mark", ["```py", "~~~", "`````"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_fence_that_is_never_closed_hides_no_lone_heading(mark: str, end: str) -> None:
+    text = f"# A\n\n{mark}\n# comment\ncode\n\n## B\n\ntext\n\n{mark}x\ncode\n\n### C\n\nend\n"
+    text = text.replace("\n", end)
+    document = read_markdown(text.encode())
+    assert titles(text) == [(1, "A"), (2, "B"), (3, "C")]
+    assert "line 3 is never closed: taken to end before line 7" in document.warnings[0]
+    (code, *_) = (block for block in document.blocks if block.kind == "code")
+    assert document.text[code.start : code.end].decode().strip().endswith("code")
 
 
 def test_a_shorter_fence_closes_nothing() -> None:
