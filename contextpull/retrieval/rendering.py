@@ -20,8 +20,8 @@ MOST_CHARS = 16_000
 _SHOWN_COPIES = 2
 _MOST_COPIES = 10
 """More ids of sections with the same text than this help no program either."""
-_SHOWN_CHANGES = 10
-_CHANGES_CHARS = 400
+_SHOWN_CHANGES = 2
+_CHANGES_CHARS = 150
 _MARKS = 15
 """Characters of a line number and of what may separate lines."""
 
@@ -203,7 +203,8 @@ class ReadPage(NamedTuple):
 
 def read_page(sections: Sequence[ReadSection], offset: int) -> ReadPage:
     """The sections one after the other, verbatim, from the character `offset` on."""
-    entries = [_read_entry(each) for each in sections]
+    shown_ids = {each.section.id for each in sections}
+    entries = [_read_entry(each, shown_ids) for each in sections]
     whole = "\n\n".join("".join(entry) for entry in entries)
     end = min(offset + MOST_CHARS, len(whole))
     if end < len(whole):
@@ -224,7 +225,8 @@ def read_text(page: ReadPage, changed: Sequence[str]) -> str:
         return f"Nothing left: the text ends at character {page.total:,}."
     lines = [page.text]
     if changed:
-        which = _some(changed, _SHOWN_CHANGES)[:_CHANGES_CHARS]
+        which = _some(changed, _SHOWN_CHANGES)
+        which = which if len(which) <= _CHANGES_CHARS else which[:_CHANGES_CHARS] + "…"
         lines.insert(0, f"[CHANGED since you last saw it: {which}]")
     if page.next_offset:
         lines.append(
@@ -234,8 +236,11 @@ def read_text(page: ReadPage, changed: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _read_entry(each: ReadSection) -> tuple[str, str, str]:
-    """What stands before the text, the text, and what stands behind."""
+def _read_entry(each: ReadSection, shown_ids: set[str]) -> tuple[str, str, str]:
+    """What stands before the text, the text, and what stands behind.
+
+    A neighbour that is shown itself is not named again.
+    """
     section = each.section
     place = f"lines {section.first_line}-{section.last_line}"
     if each.is_context:
@@ -246,7 +251,7 @@ def _read_entry(each: ReadSection) -> tuple[str, str, str]:
     beside = [
         f"{name}: {value}"
         for name, value in (("previous", each.previous_id), ("next", each.next_id))
-        if value
+        if value and value not in shown_ids
     ]
     tail = f"\n[{'; '.join(beside)}]" if beside else ""
     return head + "\n", section.text.strip("\r\n"), tail
