@@ -56,16 +56,19 @@ def _store_for(root: Path) -> Path:
 
     Hosts start servers in folders of their own choice, several in the same.
     """
-    from contextpull.errors import StoreError
+    from contextpull.errors import StoreDamaged, StoreError, StoreNotFound
     from contextpull.store.database import FILE, Database
 
     resolved = root.resolve()
     try:
         if Path(Database(DEFAULT_STORE / FILE).root) == resolved:
             return DEFAULT_STORE
-    except StoreError:
-        if not DEFAULT_STORE.exists() and os.access(DEFAULT_STORE.parent, os.W_OK):
+    except (StoreNotFound, StoreDamaged):
+        place = DEFAULT_STORE if DEFAULT_STORE.exists() else DEFAULT_STORE.parent
+        if os.access(place, os.W_OK):
             return DEFAULT_STORE
+    except StoreError:
+        pass  # a newer program's store is left to it
     name = blake2b(os.fsencode(resolved), digest_size=6).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "contextpull" / f"{resolved.name or 'root'}-{name}"

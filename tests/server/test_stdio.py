@@ -43,6 +43,17 @@ def test_a_store_can_be_served_without_its_corpus(corpus: Path, tmp_path: Path) 
     assert "guide/cache.md" in with_process([".contextpull"], use, cwd=tmp_path)
 
 
+def test_what_a_killed_first_ingest_left_is_used_again(corpus: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath(".contextpull").mkdir()
+    tmp_path.joinpath(".contextpull", "writer.lock").touch()
+
+    async def use(client: Client) -> str:
+        return str((await client.call_tool("index", {})).content[0].text)
+
+    assert "3 documents" in with_process([str(corpus)], use, cwd=tmp_path)
+    assert tmp_path.joinpath(".contextpull", "store.sqlite").is_file()
+
+
 def test_changes_made_while_nothing_served_are_seen_by_the_first_call(
     corpus: Path, tmp_path: Path
 ) -> None:
