@@ -38,11 +38,10 @@ def bm25_over_store(path: Path) -> Bm25:
     """The row `bm25` over the sections of a store."""
     snapshot = open_store(path).snapshot()
     numbers = [
-        number
-        for document in snapshot.documents.values()
-        for number in range(document.first_section, document.first_section + document.sections)
+        number for document in snapshot.documents.values() for number in document.section_numbers
     ]
-    return Bm25(snapshot.index, snapshot.database.ids(numbers))
+    addresses = snapshot.database.addresses(numbers)
+    return Bm25(snapshot.index, {number: addresses[number].id for number in numbers})
 
 
 def bm25_over_passages(passages: Sequence[Passage]) -> Bm25:

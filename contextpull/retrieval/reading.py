@@ -38,31 +38,24 @@ def read(snapshot: Snapshot, ids: Sequence[str], *, context: int = 0) -> list[Re
     reach = min(max(context, 0), MOST_CONTEXT)
     wanted: dict[int, StoredDocument] = {}
     for number, document in asked.items():
-        first, last = _bounds(document)
-        near = range(max(first, number - reach), min(last, number + reach) + 1)
+        every = document.section_numbers
+        near = range(max(every.start, number - reach), min(every.stop, number + reach + 1))
         wanted.update(dict.fromkeys(near, document))
-    neighbours = _neighbours(snapshot, wanted)
+    beside = sorted({number + step for number in wanted for step in (-1, 1)})
+    addresses = snapshot.database.addresses(beside)
+
+    def neighbour(number: int, document: StoredDocument) -> str | None:
+        return addresses[number].id if number in document.section_numbers else None
+
     return [
         ReadSection(
             section,
-            neighbours.get(section.number - 1) if section.number > first else None,
-            neighbours.get(section.number + 1) if section.number < last else None,
+            neighbour(section.number - 1, wanted[section.number]),
+            neighbour(section.number + 1, wanted[section.number]),
             is_context=section.number not in asked,
         )
         for section in snapshot.database.sections(list(wanted))
-        for first, last in [_bounds(wanted[section.number])]
     ]
-
-
-def _bounds(document: StoredDocument) -> tuple[int, int]:
-    """The numbers of the document's first and last section."""
-    return document.first_section, document.first_section + document.sections - 1
-
-
-def _neighbours(snapshot: Snapshot, wanted: dict[int, StoredDocument]) -> dict[int, str]:
-    """The ids of the sections beside these, by number."""
-    beside = {number + step for number in wanted for step in (-1, 1)}
-    return snapshot.database.ids(sorted(beside))
 
 
 def _meant(snapshot: Snapshot, section_id: str) -> tuple[StoredDocument, Sequence[int]]:
@@ -71,7 +64,7 @@ def _meant(snapshot: Snapshot, section_id: str) -> tuple[StoredDocument, Sequenc
     for candidate in dict.fromkeys((section_id, section_id.strip(_WRAPPING))):
         document = _document(snapshot, candidate)
         if document is not None:
-            return document, range(document.first_section, _bounds(document)[1] + 1)
+            return document, document.section_numbers
         path, _, slug = candidate.rpartition("#")
         document = _document(snapshot, path)
         number = document and _section(snapshot, document, slug)

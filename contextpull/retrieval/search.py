@@ -113,21 +113,21 @@ def _hits(
         maker = SnippetMaker(terms_of(query), SHORT_CHARS if snippets == "short" else FULL_CHARS)
     sections = snapshot.database.sections([each.address.number for each in ranked])
     repeated = snapshot.database.repeated([section.fingerprint for section in sections])
+    allowed = None if documents is None else set(documents)
     return [
         Hit(
             section,
             each.score,
             maker.snippet(section) if maker else "",
-            _copies(snapshot, section, documents) if section.fingerprint in repeated else (),
+            _copies(snapshot, section, allowed) if section.fingerprint in repeated else (),
         )
         for each, section in zip(ranked, sections, strict=True)
     ]
 
 
 def _copies(
-    snapshot: Snapshot, section: StoredSection, documents: list[int] | None
+    snapshot: Snapshot, section: StoredSection, allowed: set[int] | None
 ) -> tuple[str, ...]:
-    allowed = None if documents is None else set(documents)
     return tuple(
         copy.id
         for copy in snapshot.database.copies(section.fingerprint)

@@ -124,12 +124,7 @@ class Database:
 
     def sections_of(self, document: StoredDocument) -> list[StoredSection]:
         """The sections of one document, in reading order."""
-        last = document.first_section + document.sections - 1
-        return list(
-            self._select(
-                "s.number BETWEEN ? AND ? ORDER BY s.number", [document.first_section, last]
-            )
-        )
+        return list(self._select("s.number BETWEEN ? AND ? ORDER BY s.number", _numbers(document)))
 
     def resolve(self, document: StoredDocument, slug: str) -> int | None:
         """The number of the section that this slug or anchor of the document leads to."""
@@ -175,21 +170,6 @@ class Database:
             (fingerprint, most),
         )
         return [Address._make(row) for row in rows]
-
-    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        """The ids of the sections with these numbers, by number; unknown ones are left out."""
-        found: dict[int, str] = {}
-        for start in range(0, len(numbers), _MOST_PARAMETERS):
-            some = numbers[start : start + _MOST_PARAMETERS]
-            found.update(
-                self._rows(
-                    "SELECT s.number, d.path || '#' || s.slug FROM sections s"
-                    " JOIN documents d ON d.number = s.document"
-                    f" WHERE s.number IN ({','.join('?' * len(some))})",
-                    some,
-                )
-            )
-        return found
 
     def texts(self) -> Iterator[tuple[StoredDocument, list[tuple[int, str]]]]:
         """Each document that has sections, by path, with their numbers and texts in order."""
@@ -394,7 +374,8 @@ def anchor_rows(sections: Sequence[Section]) -> list[AnchorRow]:
 
 def _numbers(document: StoredDocument) -> tuple[int, int]:
     """The first and the last section number of a document."""
-    return (document.first_section, document.first_section + document.sections - 1)
+    numbers = document.section_numbers
+    return (numbers.start, numbers.stop - 1)
 
 
 def _lines(joined: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What is derived from the database: made beside an ingest, checked, rebuilt."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contextpull.errors import StoreError
@@ -57,16 +57,20 @@ def discard(store: Path) -> None:
 
 def derived_problems(store: Path, database: Database) -> list[str]:
     """What is missing, behind or damaged, in words; empty when all is well."""
-    problems = [_lexical_problem(store, database.generation), _flat_problem(store, database)]
+    generation = database.generation
+    problems = [_lexical_problem(store, generation), _flat_problem(store, generation)]
     return [problem for problem in problems if problem]
 
 
-def rebuild(store: Path, database: Database) -> None:
-    """Build every derived part that is not in order anew from the database."""
-    if _lexical_problem(store, database.generation):
+def rebuild(store: Path, database: Database) -> list[str]:
+    """Build every derived part that is not in order anew; what was wrong, in words."""
+    lexical_problem = _lexical_problem(store, database.generation)
+    flat_problem = _flat_problem(store, database.generation)
+    if lexical_problem:
         rebuild_lexical(store, database)
-    if _flat_problem(store, database):
+    if flat_problem:
         rebuild_flat_text(store, database)
+    return [problem for problem in (lexical_problem, flat_problem) if problem]
 
 
 def rebuild_lexical(store: Path, database: Database) -> None:
@@ -87,16 +91,18 @@ def rebuild_flat_text(store: Path, database: Database) -> None:
 
 
 def _lexical_problem(store: Path, generation: int) -> str:
-    try:
-        found = LexicalIndex.open(store / lexical.FOLDER).generation
-    except StoreError:
-        return "the lexical index was missing or damaged"
-    return "" if found == generation else "the lexical index was not of the last generation"
+    return _problem("lexical index", LexicalIndex.open, store / lexical.FOLDER, generation)
 
 
-def _flat_problem(store: Path, database: Database) -> str:
+def _flat_problem(store: Path, generation: int) -> str:
+    return _problem("flat text", FlatText, store / flat_text.FILE, generation)
+
+
+def _problem(
+    name: str, open_part: Callable[[Path], LexicalIndex | FlatText], path: Path, generation: int
+) -> str:
     try:
-        found = FlatText(store / flat_text.FILE).generation
+        found = open_part(path).generation
     except StoreError:
-        return "the flat text was missing or damaged"
-    return "" if found == database.generation else "the flat text was not of the last generation"
+        return f"the {name} was missing or damaged"
+    return "" if found == generation else f"the {name} was not of the last generation"

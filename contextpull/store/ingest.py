@@ -24,7 +24,7 @@ from contextpull.store.database import (
     DatabaseWriter,
     remove_leftovers,
 )
-from contextpull.store.derived import DerivedWriter, derived_problems, discard, rebuild
+from contextpull.store.derived import DerivedWriter, discard, rebuild
 from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest_of, parse_file, settled
 from contextpull.store.records import Skipped, StoredDocument
 
@@ -316,10 +316,8 @@ class _Ingest:
     def _repair(self) -> None:
         """Nothing changed in the corpus: make sure that everything derived stands."""
         assert self._previous is not None
-        problems = derived_problems(self._store, self._previous)
-        if problems:
-            rebuild(self._store, self._previous)
-            self._notes += [f"{problem}; it was built again" for problem in problems]
+        problems = rebuild(self._store, self._previous)
+        self._notes += [f"{problem}; it was built again" for problem in problems]
 
     def _report(self, plan: _Plan) -> IngestReport:
         assert self._previous is not None

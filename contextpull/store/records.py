@@ -25,6 +25,11 @@ class StoredDocument(NamedTuple):
     """Why nothing of the file is in the store; empty when its sections are."""
     warnings: str
 
+    @property
+    def section_numbers(self) -> range:
+        """The numbers of its sections, in reading order."""
+        return range(self.first_section, self.first_section + self.sections)
+
 
 class StoredSection(NamedTuple):
     """One section, with its place in document and corpus."""
