@@ -54,7 +54,7 @@ class _Arguments(BaseModel):
 class SearchArguments(_Arguments):
     """Arguments of `search`."""
 
-    query: str = Field(min_length=1, description='Words or names; "quoted" must occur as a phrase')
+    query: str = Field(min_length=1, description='Words or names; "quoted phrases" first')
     paths: Texts = Field(
         default=[], max_length=_MOST_PATHS, description="Only these documents, folders or globs"
     )

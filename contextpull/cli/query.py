@@ -31,7 +31,7 @@ def search_command(
 ) -> None:
     """Find the sections that match words or names best.
 
-    Any text is a query. What stands in double quotes must occur as a phrase.
+    Any text is a query. Sections that hold what stands in double quotes come first.
 
     \b
     Examples:

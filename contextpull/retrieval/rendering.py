@@ -17,6 +17,7 @@ from contextpull.store.records import StoredSection
 MOST_CHARS = 16_000
 """Characters of one result: under 25,000 tokens in any script, and under what hosts cut."""
 
+_WITHOUT_PHRASES = "Without the quoted text:"
 _SHOWN_COPIES = 2
 _MOST_COPIES = 10
 """More ids of sections with the same text than this help no program either."""
@@ -43,7 +44,11 @@ def search_text(
     lines: list[str] = list(result.notes)
     if not result.hits:
         lines.append(_no_hits(snapshot, query, result.offset, matches_elsewhere))
+    all_hold = True
     for rank, hit in enumerate(result.hits, start=result.offset):
+        if all_hold and not hit.has_phrases:
+            all_hold = False
+            lines.append(_WITHOUT_PHRASES)
         lines += _hit_lines(hit, rank)
     if result.has_more:
         lines.append(f"More: offset={result.offset + len(result.hits)}")
@@ -80,6 +85,7 @@ def search_data(result: SearchResult) -> dict[str, Any]:
                 "score": round(hit.score, 4),
                 "snippet": hit.snippet,
                 "copies": list(hit.copies[:_MOST_COPIES]),
+                "has_phrases": hit.has_phrases,
             }
             for hit in result.hits
         ],

@@ -28,7 +28,13 @@ OUTPUT_SCHEMAS: dict[str, dict[str, Any]] = {
     "search": _object(
         {
             "hits": _array(
-                {**_ADDRESS, "score": {"type": "number"}, "snippet": _TEXT, "copies": _TEXTS}
+                {
+                    **_ADDRESS,
+                    "score": {"type": "number"},
+                    "snippet": _TEXT,
+                    "copies": _TEXTS,
+                    "has_phrases": _FLAG,
+                }
             ),
             "offset": _COUNT,
             "has_more": _FLAG,

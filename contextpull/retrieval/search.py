@@ -7,7 +7,7 @@ from contextpull.config import Snippets
 from contextpull.retrieval.paths import matching_documents
 from contextpull.retrieval.snippets import SnippetMaker
 from contextpull.store import Snapshot
-from contextpull.store.lexical import Scored, comparable
+from contextpull.store.lexical import Scored
 from contextpull.store.querying import LONGEST_QUERY, terms_of
 from contextpull.store.records import Address, StoredSection
 
@@ -27,6 +27,8 @@ class Hit(NamedTuple):
     snippet: str
     copies: tuple[str, ...]
     """Ids of other sections with the same text."""
+    has_phrases: bool
+    """Whether it holds all that the query has in quotes; those that do come first."""
 
 
 class SearchResult(NamedTuple):
@@ -49,7 +51,7 @@ def search(
 ) -> SearchResult:
     """The sections that match a query best; equal scores rank by id.
 
-    Any string is a query. Text in double quotes must occur as a phrase.
+    Any string is a query. Sections that hold what stands in double quotes come first.
     Raises PathNotFound when one of `paths` means no document.
     """
     limit = max(1, min(limit, MOST_HITS))
@@ -66,10 +68,10 @@ def search(
 class _Ranked(NamedTuple):
     """A section in the ranking, before its text is looked at."""
 
-    key: float
-    """Smaller is better; equal for scores that differ in their last digits only."""
+    key: tuple[bool, float]
+    """Smaller is better, as in Scored.rank."""
     id: str
-    score: float
+    scored: Scored
     address: Address
 
 
@@ -95,7 +97,7 @@ def _distinct(
 def _ranked(snapshot: Snapshot, scored: Sequence[Scored]) -> list[_Ranked]:
     addresses = snapshot.database.addresses([each.number for each in scored])
     return sorted(
-        _Ranked(-comparable(each.score), address.id, each.score, address)
+        _Ranked(each.rank, address.id, each, address)
         for each in scored
         if (address := addresses.get(each.number))
     )
@@ -117,9 +119,10 @@ def _hits(
     return [
         Hit(
             section,
-            each.score,
+            each.scored.score,
             maker.snippet(section) if maker else "",
             _copies(snapshot, section, allowed) if section.fingerprint in repeated else (),
+            each.scored.has_phrases,
         )
         for each, section in zip(ranked, sections, strict=True)
     ]

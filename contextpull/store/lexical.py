@@ -18,7 +18,7 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder
 from contextpull.errors import StoreError
 from contextpull.sections.fields import SearchFields
 from contextpull.store.analysis import analyzers, separated
-from contextpull.store.querying import Weights, compile_query, terms_of
+from contextpull.store.querying import Terms, Weights, compile_query, terms_of
 
 FOLDER = "lexical"
 
@@ -28,7 +28,7 @@ _HEAP_PER_THREAD = 64_000_000
 _SMALLEST_HEAP = 20_000_000
 _MANY_SECTIONS = 5_000
 _SCORE_DIGITS = 3
-_MARKER = 2
+_MARKER = 3
 """Raised whenever analyzers or fields change: an index with another marker is built again."""
 _READ_ONLY = "Lockfile"
 """What the engine says when it cannot make a lock file beside the index."""
@@ -41,15 +41,17 @@ _DAMAGE = (ValueError, OSError, LookupError, TypeError, AttributeError)
 
 
 class Scored(NamedTuple):
-    """A section by number, with its BM25 score."""
+    """A section by number, with its score."""
 
     number: int
     score: float
+    has_phrases: bool = True
+    """Whether it holds all that the query has in quotes."""
 
-
-def comparable(score: float) -> float:
-    """A score as rankings compare it: sums of floats differ in their last digits only by chance."""
-    return round(score, _SCORE_DIGITS)
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Smaller is better; equal for scores that differ in their last digits only by chance."""
+        return (not self.has_phrases, -round(self.score, _SCORE_DIGITS))
 
 
 class LexicalIndex:
@@ -108,19 +110,31 @@ class LexicalIndex:
         documents: Sequence[int] | None = None,
         weights: Weights | None = None,
     ) -> list[Scored]:
-        """The best `limit` sections, best first; equal scores in no promised order.
+        """The best `limit` sections, best first; equal ranks in no promised order.
 
-        `documents` restricts the search to documents by number.
+        Where fewer hold the quoted phrases of a query, others follow that match its words, unless
+        the query is nothing but phrases. `documents` restricts the search to documents by number.
         """
         terms = terms_of(query)
         if terms.is_empty or documents == []:
             return []
-        compiled = compile_query(terms, self._index.schema, self._searcher, weights)
+        found = self._best(terms, limit, documents, weights)
+        if not terms.phrases or terms.only_phrases or len(found) >= limit:
+            return found
+        held = {each.number for each in found}
+        others = self._best(terms._replace(phrases=[]), limit, documents, weights)
+        found += [each._replace(has_phrases=False) for each in others if each.number not in held]
+        return found[:limit]
+
+    def _best(
+        self, terms: Terms, limit: int, documents: Sequence[int] | None, weights: Weights | None
+    ) -> list[Scored]:
+        query = compile_query(terms, self._index.schema, self._searcher, weights)
         if documents is not None:
             within = Query.term_set_query(self._index.schema, "document", list(documents))
             within = Query.const_score_query(within, 0.0)
-            compiled = Query.boolean_query([(Occur.Must, compiled), (Occur.Must, within)])
-        hits = self._searcher.search(compiled, limit, count=False).hits
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, within)])
+        hits = self._searcher.search(query, limit, count=False).hits
         numbers = self._searcher.fast_field_values("section", [address for _, address in hits])
         return [
             Scored(int(number), float(score))
@@ -162,8 +176,9 @@ class LexicalWriter:
         entry = Document()
         entry.add_unsigned("section", number)
         entry.add_unsigned("document", document)
-        body = _LINK_TARGET.sub("](", fields.body)
-        for name, text in zip(fields._fields, fields._replace(body=body), strict=True):
+        body = _LINK_TARGET.sub("](", fields.body) if "](" in fields.body else fields.body
+        texts = zip(fields._fields, fields._replace(body=body), strict=True)
+        for name, text in (*texts, ("stems", body)):
             if text:
                 entry.add_text(name, text if text.isascii() else separated(text))
         if not fields.body.isascii():
@@ -246,6 +261,7 @@ def _schema() -> tantivy.Schema:
     builder.add_unsigned_field("marker", indexed=True)
     builder.add_unsigned_field("generation", fast=True)
     builder.add_text_field("body", tokenizer_name="words", index_option="position")
+    builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("headings", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("context", tokenizer_name="stems", index_option="freq")
     builder.add_text_field("identifiers", tokenizer_name="names", index_option="freq")

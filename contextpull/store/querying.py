@@ -1,10 +1,9 @@
 """From what somebody typed to a query of the lexical index.
 
 There is no query syntax to get wrong: every string is a query.
-Text in double quotes must occur as a phrase; all other terms add to a section's score.
+Sections that hold the text in double quotes as a phrase come first; all terms add to the score.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,23 +21,19 @@ MOST_TERMS = 48
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 _MOST_REPEATS = 5
-_SHORTEST_STEM = 3
-_LONGEST_ENDING = 5
-_MOST_FORMS = 8
-_MOST_FORMS_READ = 400
 
 
 class Weights(NamedTuple):
     """What a match in each field is worth, beside one of a word as written in the body (1).
 
-    Chosen by measurement over the uv documentation: benchmarks/core has the figures.
+    Chosen by measurement on judged collections: benchmarks/retrieval has the figures.
     """
 
-    variants: float = 0.3
-    """Other forms of a word: cache, caches, cached for caching."""
-    headings: float = 0.3
-    context: float = 0.1
-    identifiers: float = 1.5
+    stems: float = 1.2
+    """The same word in any of its forms: cache, caches, cached for caching."""
+    headings: float = 0.6
+    context: float = 0.2
+    identifiers: float = 2.0
     definitions: float = 1.0
     characters: float = 1.0
 
@@ -52,6 +47,8 @@ class Terms(NamedTuple):
     runs: list[str]
     """Runs of characters of scripts without spaces."""
     phrases: list[str]
+    only_phrases: bool
+    """Whether nothing that tells sections apart stands outside the quotes."""
 
     @property
     def is_empty(self) -> bool:
@@ -67,8 +64,14 @@ def terms_of(text: str) -> Terms:
     words = Counter(word for word in analyzers().written.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
     names = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
-    runs = RUN.findall(text)
-    return Terms(telling or dict(words), list(dict.fromkeys(names)), runs, phrases)
+    unquoted = analyzers().written.analyze(_QUOTED.sub(" ", text)) if phrases else []
+    return Terms(
+        words=telling or dict(words),
+        names=list(dict.fromkeys(names)),
+        runs=RUN.findall(text),
+        phrases=phrases,
+        only_phrases=bool(phrases) and STOP_WORDS.issuperset(unquoted),
+    )
 
 
 def compile_query(
@@ -78,7 +81,7 @@ def compile_query(
     weights = weights or Weights()
     words = _rarest(_without_accents(terms.words), searcher)
     scored = [
-        *_word_queries(words, schema, searcher, weights),
+        *_word_queries(words, schema, weights),
         *_name_queries(terms.names, schema, weights),
         *_run_queries(terms.runs, schema, weights),
     ]
@@ -104,52 +107,18 @@ def _rarest(words: dict[str, int], searcher: Searcher) -> dict[str, int]:
     return {word: words[word] for word in by_rarity[:MOST_TERMS]}
 
 
-def _word_queries(
-    words: dict[str, int], schema: Schema, searcher: Searcher, weights: Weights
-) -> Iterator[Query]:
+def _word_queries(words: dict[str, int], schema: Schema, weights: Weights) -> Iterator[Query]:
+    """A word counts as often as the query repeats it, within reason: long questions gain by it."""
     stems: Counter[str] = Counter()
     for word, count in words.items():
-        count = min(count, _MOST_REPEATS)
         (stem,) = analyzers().stemmed.analyze(word) or [word]
         stems[stem] += count
-        variants = _variants(word, stem, searcher)
-        own = 1 + weights.variants * variants.pop(word, 1.0)
-        yield _term(schema, "body", word, count * own)
-        for variant, share in variants.items():
-            yield _term(schema, "body", variant, count * weights.variants * share)
-    for stem, count in stems.items():
+        yield _term(schema, "body", word, min(count, _MOST_REPEATS))
+    for stem, repeats in stems.items():
+        count = min(repeats, _MOST_REPEATS)
+        yield _term(schema, "stems", stem, weights.stems * count)
         yield _term(schema, "headings", stem, weights.headings * count)
         yield _term(schema, "context", stem, weights.context * count)
-
-
-def _variants(word: str, stem: str, searcher: Searcher) -> dict[str, float]:
-    """The most frequent words of the corpus with this stem, each with its share of the weight.
-
-    Stemming happens here rather than in the index, which so serves any language and holds each
-    word once. The share is what makes the inverse document frequency of a form that of the stem.
-    """
-    if len(stem) < _SHORTEST_STEM or not word.isalpha():
-        return {}
-    prefix = stem[:-1] if len(stem) > _SHORTEST_STEM else stem  # policy, policies: polici
-    longest = len(word) + _LONGEST_ENDING
-    forms = [
-        (form, frequency)
-        for form, frequency in searcher.terms_with_prefix("body", prefix, limit=_MOST_FORMS_READ)
-        if len(form) <= longest and analyzers().stemmed.analyze(form) == [stem]
-    ]
-    forms.sort(key=lambda each: (-each[1], each[0]))
-    total = min(searcher.num_docs, sum(frequency for _, frequency in forms))
-    of_stem = _inverse_frequency(total, searcher.num_docs)
-    return {
-        # Sections that were removed count until the engine tidies up: there may be more than all.
-        form: of_stem / _inverse_frequency(min(frequency, searcher.num_docs), searcher.num_docs)
-        for form, frequency in forms[:_MOST_FORMS]
-    }
-
-
-def _inverse_frequency(frequency: int, documents: int) -> float:
-    """BM25's inverse document frequency, as the engine computes it (Lucene's form)."""
-    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 def _name_queries(names: Sequence[str], schema: Schema, weights: Weights) -> Iterator[Query]:

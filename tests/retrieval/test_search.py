@@ -164,7 +164,6 @@ PHRASES = {
         ("“clear the cache”", ["exact"]),
         ("„clear the cache“", ["exact"]),
         ("«clear the cache»", ["exact"]),
-        ('"the clear water" valley', ["parts"]),
         ('"empty the basket"', ["link"]),
         ('"cache the clear"', []),
         ('"option 数据 A"', ["mixed"]),
@@ -174,13 +173,36 @@ PHRASES = {
         ('"clear" "cache"', ["exact", "parts"]),
     ],
 )
-def test_what_stands_in_quotes_must_occur_as_a_phrase(
+def test_a_query_of_nothing_but_quotes_finds_only_what_holds_them(
     tools: Tools, query: str, found: list[str]
 ) -> None:
     result = tools(PHRASES).call("search", {"query": query})
     assert sorted(ids(result.text)) == [f"phrases.md#{slug}" for slug in found]
     if not found:
         assert "without the quotes" in result.text
+
+
+@pytest.mark.parametrize(
+    ("query", "holding", "others"),
+    [
+        ('"the clear water" valley cache time', ["parts"], ["exact"]),
+        ('where does "clear the cache" stand: water, valley?', ["exact"], ["parts"]),
+        ('"nobody says that" about the cache', [], ["exact", "parts"]),
+    ],
+)
+def test_what_holds_the_quotes_comes_before_what_only_matches_words(
+    tools: Tools, query: str, holding: list[str], others: list[str]
+) -> None:
+    session = tools(PHRASES)
+    result = session.call("search", {"query": query})
+    before, _, after = result.text.partition("Without the quoted text:")
+    assert sorted(ids(before)) == [f"phrases.md#{slug}" for slug in holding]
+    assert sorted(ids(after)) == [f"phrases.md#{slug}" for slug in others]
+    pages = [
+        session.call("search", {"query": query, "limit": 1, "offset": n}).text for n in range(2)
+    ]
+    assert [ids(page)[0] for page in pages] == ids(result.text)[:2]
+    assert ["Without the quoted text:" in page for page in pages] == [not holding, True]
 
 
 def test_the_section_that_defines_a_name_ranks_above_those_that_use_it(tools: Tools) -> None:
