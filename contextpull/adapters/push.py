@@ -1,76 +1,78 @@
 """Push baselines: the pipeline picks k sections before the model has thought."""
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from contextpull.documents.markdown import read_markdown
-from contextpull.sections.fields import search_fields
-from contextpull.store import open_store
-from contextpull.store.lexical import FOLDER, LexicalIndex, LexicalWriter, comparable
-from contextpull.types import BlockKind, Passage
+from contextpull.store import Snapshot, open_store
+from contextpull.store.building import build_store, whole_document
+from contextpull.types import Passage, Section
 
 _ROOM_FOR_TIES = 50
 
 
+class Searched(NamedTuple):
+    """What the rows of one table search: the same sections under the same ids."""
+
+    snapshot: Snapshot
+    ids: Mapping[int, str]
+    """The id that stands for each section, by its number."""
+
+
 class Bm25:
-    """The lexical index of the store, with nobody to read what it finds.
+    """The lexical index of a store, with nobody to read what it finds.
 
     Unlike `search` it keeps sections with the same text apart: each may be the gold of a question.
     """
 
-    def __init__(self, index: LexicalIndex, ids: Mapping[int, str]) -> None:
-        """Rank the sections of `index`; `ids` gives the id of each by number."""
+    def __init__(self, snapshot: Snapshot, ids: Mapping[int, str]) -> None:
+        """Rank the sections of a snapshot; `ids` gives the id to return for each by number."""
         self.ids: Sequence[str] = list(ids.values())
-        self._index = index
+        self._index = snapshot.index
         self._ids = ids
 
     def retrieve(self, query: str, k: int) -> list[str]:
         """The ids of the best `k` sections; equal scores rank by id."""
         scored = self._index.search(query, 2 * k + _ROOM_FOR_TIES)
-        ranked = sorted((-comparable(each.score), self._ids[each.number]) for each in scored)
+        ranked = sorted((each.rank, self._ids[each.number]) for each in scored)
         return [section_id for _, section_id in ranked[:k]]
 
 
-def bm25_over_store(path: Path) -> Bm25:
-    """The row `bm25` over the sections of a store."""
+def over_store(path: Path) -> Searched:
+    """The sections of a store, under their own ids."""
     snapshot = open_store(path).snapshot()
     numbers = [
         number for document in snapshot.documents.values() for number in document.section_numbers
     ]
     addresses = snapshot.database.addresses(numbers)
-    return Bm25(snapshot.index, {number: addresses[number].id for number in numbers})
+    return Searched(snapshot, {number: addresses[number].id for number in numbers})
+
+
+def over_passages(passages: Sequence[Passage], folder: Path) -> Searched:
+    """Passages that somebody else cut, under their ids; their store is written into `folder`.
+
+    Headings are read out of the passages' own text; a passage without one stands under the last
+    heading of its source. `folder` may be deleted once this has returned.
+    """
+    by_source = list(_by_source(passages))
+    documents = (whole_document(each[0].source, list(_sections(each))) for each in by_source)
+    size = sum(len(passage.text) for passage in passages)
+    snapshot = build_store(folder, "passages", documents, bytes_to_add=size)
+    ids = (passage.id for each in by_source for passage in each)
+    return Searched(snapshot, dict(enumerate(ids, start=1)))
+
+
+def bm25_over_store(path: Path) -> Bm25:
+    """The row `bm25` over the sections of a store."""
+    return Bm25(*over_store(path))
 
 
 def bm25_over_passages(passages: Sequence[Passage]) -> Bm25:
-    """The row `bm25` over passages that somebody else cut.
-
-    Headings are read out of the passages' own text; a passage without one stands under the last
-    heading of its source.
-    """
-    ids: dict[int, str] = {}
-    with tempfile.TemporaryDirectory(prefix="contextpull-") as temporary:
-        folder = Path(temporary, FOLDER)
-        writer = LexicalWriter(folder, afresh=True, sections=len(passages))
-        for source in _by_source(passages):
-            fields = search_fields(list(_with_headings(source)), _about(source[0].source))
-            for passage, each in zip(source, fields, strict=True):
-                ids[len(ids)] = passage.id
-                writer.add(len(ids) - 1, 0, each)
-        writer.commit(1)
-        # The engine maps its files when it opens them: they may be unlinked from then on.
-        return Bm25(LexicalIndex.open(folder), ids)
-
-
-class _Headed(NamedTuple):
-    """A passage with the headings that it stands under."""
-
-    text: str
-    headings: tuple[str, ...]
-    other_headings: tuple[str, ...]
-    kind: BlockKind
+    """The row `bm25` over passages that somebody else cut; see `over_passages`."""
+    with tempfile.TemporaryDirectory(prefix="contextpull-") as folder:
+        return Bm25(*over_passages(passages, Path(folder)))
 
 
 def _by_source(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
@@ -80,7 +82,8 @@ def _by_source(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
     yield from sources.values()
 
 
-def _with_headings(passages: Sequence[Passage]) -> Iterator[_Headed]:
+def _sections(passages: Sequence[Passage]) -> Iterator[Section]:
+    """The passages of one source as sections, each with the headings that it stands under."""
     chain: list[tuple[int, str]] = []
     for passage in passages:
         own: list[str] = []
@@ -91,9 +94,13 @@ def _with_headings(passages: Sequence[Passage]) -> Iterator[_Headed]:
                 chain.append((block.level, block.title))
                 own.append(block.title)
         headings = tuple(title for _, title in chain)
-        others = tuple(title for title in own if title not in headings)
-        yield _Headed(passage.text, headings, others, "prose")
-
-
-def _about(source: str) -> str:
-    return os.path.splitext(source)[0].replace("/", " ")  # noqa: PTH122
+        yield Section(
+            slug=passage.id.removeprefix(f"{passage.source}#"),
+            anchors=(),
+            headings=headings,
+            kind="prose",
+            text=passage.text,
+            start=0,
+            first_line=1,
+            other_headings=tuple(title for title in own if title not in headings),
+        )

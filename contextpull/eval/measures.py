@@ -1,28 +1,32 @@
 """How good one ranking is, and how the rankings of many questions make one figure.
 
-The measures are those of trec_eval (Voorhees and Harman, TREC, 2005) with binary relevance:
-a section is gold or it is not. A section that a ranking names twice counts once, at its first
-place. Every figure lies between 0 and 1. `k` is a number of sections, at least 1.
+The measures are those of trec_eval (Voorhees and Harman, TREC, 2005). `gold` is either a
+collection of ids, each worth 1, or a mapping from id to grade, where only grades above 0 count.
+A section that a ranking names twice counts once, at its first place.
+Every figure lies between 0 and 1. `k` is a number of sections, at least 1.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import NamedTuple
 
 from contextpull.errors import InvalidInput
 
+Gold = Collection[str] | Mapping[str, int]
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The measures of one question's ranking, cut at some k."""
-
-    recall: float
-    reciprocal_rank: float
-    ndcg: float
+Scores = dict[str, float]
+"""The figures of one question's ranking, by name."""
 
 
-MISS = Scores(recall=0.0, reciprocal_rank=0.0, ndcg=0.0)
-"""What a ranking without gold scores, and a question that failed."""
+class Measure(NamedTuple):
+    """A figure of a row: the mean over questions of what `of(ranking, gold)` gives."""
+
+    name: str
+    of: Callable[[Sequence[str], Gold], float]
+    given_hit: bool = False
+    """The mean is over the questions that score above 0 only: how well a hit is placed,
+    whatever the number of hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,56 +40,83 @@ class Terms:
     denominators: tuple[float, ...]
 
 
-def recall_at(ranking: Iterable[str], gold: Collection[str], k: int) -> float:
+def recall_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
     """recall@k = |gold among the first k| / |gold|."""
-    places = _gold_places(ranking, gold, k)
-    return len(places) / len(set(gold))
+    relevant = _relevant(gold)
+    return len(_places(ranking, relevant, k)) / len(relevant)
 
 
-def reciprocal_rank_at(ranking: Iterable[str], gold: Collection[str], k: int) -> float:
+def reciprocal_rank_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
     """RR@k = 1 / place of the first gold section; 0 where none is among the first k.
 
     Its mean over questions is MRR@k (Voorhees, TREC-8 question answering track, 1999).
     """
-    places = _gold_places(ranking, gold, k)
-    return 1 / places[0] if places else 0.0
+    places = _places(ranking, _relevant(gold), k)
+    return 1 / next(iter(places)) if places else 0.0
 
 
-def ndcg_at(ranking: Iterable[str], gold: Collection[str], k: int) -> float:
-    """nDCG@k = sum of 1/log2(place + 1) over gold among the first k, over the best possible sum.
+def ndcg_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
+    """nDCG@k = sum of grade/log2(place + 1) over gold among the first k, over the best such sum.
 
-    The best ranking has gold in its first min(|gold|, k) places.
+    The best ranking begins with the gold of the highest grades.
     Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; linear gain, discount log2(place + 1).
     """
-    places = _gold_places(ranking, gold, k)
-    ideal = range(1, min(len(set(gold)), k) + 1)
-    return _discounted(places) / _discounted(ideal)
+    relevant = _relevant(gold)
+    found = _places(ranking, relevant, k)
+    ideal = sorted(relevant.values(), reverse=True)[:k]
+    return _discounted(found) / _discounted(dict(enumerate(ideal, start=1)))
 
 
-def score(ranking: Iterable[str], gold: Collection[str], k: int) -> Scores:
-    """All measures of one ranking, best first, at the cut-off k."""
-    ids = tuple(ranking)
-    return Scores(
-        recall=recall_at(ids, gold, k),
-        reciprocal_rank=reciprocal_rank_at(ids, gold, k),
-        ndcg=ndcg_at(ids, gold, k),
+def average_precision_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
+    """AP@k = sum of |gold among the first p| / p over the places p <= k of gold, over |gold|.
+
+    trec_eval's map_cut_k: gold that is not among the first k counts in the divisor all the same.
+    """
+    relevant = _relevant(gold)
+    places = _places(ranking, relevant, k)
+    return sum(found / place for found, place in enumerate(places, start=1)) / len(relevant)
+
+
+def at_cutoff(k: int) -> tuple[Measure, ...]:
+    """The measures of an eval set: `recall@k`, `mrr@k`, `ndcg@k|hit`."""
+    check_cutoff(k)
+    return (
+        Measure(f"recall@{k}", lambda ranking, gold: recall_at(ranking, gold, k)),
+        Measure(f"mrr@{k}", lambda ranking, gold: reciprocal_rank_at(ranking, gold, k)),
+        Measure(f"ndcg@{k}|hit", lambda ranking, gold: ndcg_at(ranking, gold, k), given_hit=True),
     )
 
 
-def headline(scores: Sequence[Scores], k: int) -> dict[str, Terms]:
-    """The figures of a row by name: `recall@k`, `mrr@k`, `ndcg@k|hit`.
+JUDGED = (
+    Measure("nDCG@10", lambda ranking, gold: ndcg_at(ranking, gold, 10)),
+    Measure("R@100", lambda ranking, gold: recall_at(ranking, gold, 100)),
+    Measure("RR@10", lambda ranking, gold: reciprocal_rank_at(ranking, gold, 10)),
+    Measure("AP@100", lambda ranking, gold: average_precision_at(ranking, gold, 100)),
+)
+"""The measures of a judged collection, under the names that ir_measures gives them."""
+JUDGED_DEPTH = 100
+"""How many ids they look at."""
 
-    The first two are means over all questions. `ndcg@k|hit` is the mean of nDCG@k over the
-    questions with recall@k > 0: how well a hit is placed, whatever the number of hits.
-    """
-    check_cutoff(k)
-    everyone = (1.0,) * len(scores)
-    hits = tuple(float(each.recall > 0) for each in scores)
-    return {
-        f"recall@{k}": Terms(tuple(each.recall for each in scores), everyone),
-        f"mrr@{k}": Terms(tuple(each.reciprocal_rank for each in scores), everyone),
-        f"ndcg@{k}|hit": Terms(tuple(each.ndcg for each in scores), hits),
-    }
+
+def score(ranking: Iterable[str], gold: Gold, measures: Sequence[Measure]) -> Scores:
+    """The figures of one ranking, best first."""
+    ids = distinct(ranking)
+    return {measure.name: measure.of(ids, gold) for measure in measures}
+
+
+def miss(measures: Sequence[Measure]) -> Scores:
+    """What a ranking without gold scores, and a question that failed."""
+    return dict.fromkeys((measure.name for measure in measures), 0.0)
+
+
+def headline(scores: Sequence[Scores], measures: Sequence[Measure]) -> dict[str, Terms]:
+    """The figures of a row by name, in the order of the measures."""
+    terms = {}
+    for measure in measures:
+        values = tuple(each[measure.name] for each in scores)
+        counted = (float(value > 0 or not measure.given_hit) for value in values)
+        terms[measure.name] = Terms(values, tuple(counted))
+    return terms
 
 
 def distinct(ranking: Iterable[str]) -> tuple[str, ...]:
@@ -99,13 +130,22 @@ def check_cutoff(k: int) -> None:
         raise InvalidInput(f"k must be 1 or more, not {k}.")
 
 
-def _gold_places(ranking: Iterable[str], gold: Collection[str], k: int) -> list[int]:
-    """The places, from 1 to k, where the ranking names gold."""
-    check_cutoff(k)
-    if not gold:
+def _relevant(gold: Gold) -> dict[str, int]:
+    """The grade of each id that is relevant; there must be one."""
+    grades = gold if isinstance(gold, Mapping) else dict.fromkeys(gold, 1)
+    relevant = {each: grade for each, grade in grades.items() if grade > 0}
+    if not relevant:
         raise InvalidInput("A question without gold cannot be scored. Give at least one gold id.")
-    return [place for place, each in enumerate(distinct(ranking)[:k], start=1) if each in gold]
+    return relevant
 
 
-def _discounted(places: Iterable[int]) -> float:
-    return sum(1 / log2(place + 1) for place in places)
+def _places(ranking: Iterable[str], relevant: Mapping[str, int], k: int) -> dict[int, int]:
+    """The places, from 1 to k in order, where the ranking names gold, with its grade."""
+    check_cutoff(k)
+    first = enumerate(distinct(ranking)[:k], start=1)
+    return {place: relevant[each] for place, each in first if each in relevant}
+
+
+def _discounted(grades: Mapping[int, int]) -> float:
+    """The sum of the grades by place, each divided by log2(place + 1)."""
+    return sum(grade / log2(place + 1) for place, grade in grades.items())

@@ -1,11 +1,22 @@
 """Asks a retriever every question and turns its answers into one row of the table."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from time import perf_counter
 
 from contextpull.errors import EvaluationError
-from contextpull.eval.measures import MISS, Scores, check_cutoff, distinct, headline, score
+from contextpull.eval.measures import (
+    Gold,
+    Measure,
+    Scores,
+    at_cutoff,
+    check_cutoff,
+    distinct,
+    headline,
+    miss,
+    score,
+)
 from contextpull.eval.statistics import (
     LEVEL,
     ROUNDS,
@@ -41,7 +52,7 @@ class Summary:
     n: int
     errors: int
     measures: dict[str, Interval]
-    """By name, in the order of the table: `recall@k`, `mrr@k`, `ndcg@k|hit`."""
+    """By name, in the order of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class Row:
     """One a question, in the order of the questions."""
     overall: Summary
     shapes: dict[str, Summary]
-    """By shape: the five of the format first, then others by name."""
+    """By shape: the five of the format first, then others by name; questions may have none."""
     clusters: int
     """How many documents, and questions that share none, each bootstrap round draws from."""
     rounds: int
@@ -70,6 +81,11 @@ class Row:
         """The wall time of all questions together."""
         return sum(outcome.seconds for outcome in self.outcomes)
 
+    @property
+    def median_seconds(self) -> float:
+        """The wall time of the median question."""
+        return median(outcome.seconds for outcome in self.outcomes)
+
 
 def evaluate(
     retriever: Retriever,
@@ -78,12 +94,16 @@ def evaluate(
     name: str,
     k: int,
     known_ids: Collection[str] | None = None,
+    measures: Sequence[Measure] | None = None,
+    grades: Mapping[str, Mapping[str, int]] | None = None,
     rounds: int = ROUNDS,
     seed: int = 0,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Row:
     """Ask every question once, in order, and score the first k distinct ids of each answer.
 
+    The measures are those `at_cutoff` k, unless others are given. `grades` says by question id
+    what each section is worth, where not all gold is worth the same.
     A question whose retrieval raises, or returns anything but a list of ids, is a failure: it
     keeps its message and scores as a miss. `on_progress` gets (asked, all) after each question.
     Raises `InvalidInput` for a k below 1, `MissingExtra` without numpy, and `EvaluationError`
@@ -95,29 +115,39 @@ def evaluate(
         raise EvaluationError("There is no question to ask. Give at least one.")
     if known_ids is not None:
         check_gold(questions, known_ids)
+    measures = at_cutoff(k) if measures is None else measures
     outcomes = []
     for question in questions:
-        outcomes.append(_ask(retriever, question, k))
+        gold = grades[question.id] if grades else question.gold
+        outcomes.append(_ask(retriever, question, gold, k, measures))
         if on_progress is not None:
             on_progress(len(outcomes), len(questions))
-    return summarize(outcomes, name=name, k=k, rounds=rounds, seed=seed)
+    return summarize(outcomes, name=name, k=k, measures=measures, rounds=rounds, seed=seed)
 
 
 def summarize(
-    outcomes: Sequence[Outcome], *, name: str, k: int, rounds: int = ROUNDS, seed: int = 0
+    outcomes: Sequence[Outcome],
+    *,
+    name: str,
+    k: int,
+    measures: Sequence[Measure] | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
 ) -> Row:
     """The row that these outcomes make, with an interval around every measure."""
+    measures = at_cutoff(k) if measures is None else measures
     by_shape: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        by_shape.setdefault(outcome.question.shape, []).append(outcome)
+        if outcome.question.shape:
+            by_shape.setdefault(outcome.question.shape, []).append(outcome)
     shapes = [shape for shape in _SHAPES_FIRST if shape in by_shape]
     shapes += sorted(set(by_shape) - set(shapes))
     return Row(
         name=name,
         k=k,
         outcomes=tuple(outcomes),
-        overall=_summary(outcomes, k, rounds, seed),
-        shapes={shape: _summary(by_shape[shape], k, rounds, seed) for shape in shapes},
+        overall=_summary(outcomes, measures, rounds, seed),
+        shapes={shape: _summary(by_shape[shape], measures, rounds, seed) for shape in shapes},
         clusters=len(set(_clusters(outcomes))),
         rounds=rounds,
         seed=seed,
@@ -156,7 +186,7 @@ def report(rows: Sequence[Row], k: int) -> dict[str, object]:
     their figures must not stand side by side.
     """
     check_comparable(rows, k)
-    return {"k": k, "rows": [_row_record(row) for row in rows]}
+    return {"k": k, "rows": [row_record(row) for row in rows]}
 
 
 def check_comparable(rows: Sequence[Row], k: int) -> None:
@@ -172,7 +202,9 @@ def check_comparable(rows: Sequence[Row], k: int) -> None:
             )
 
 
-def _ask(retriever: Retriever, question: Question, k: int) -> Outcome:
+def _ask(
+    retriever: Retriever, question: Question, gold: Gold, k: int, measures: Sequence[Measure]
+) -> Outcome:
     started = perf_counter()
     ranking: tuple[str, ...] = ()
     error = None
@@ -181,7 +213,7 @@ def _ask(retriever: Retriever, question: Question, k: int) -> Outcome:
     except Exception as reason:  # whatever a retriever raises, the other questions go on
         error = _one_line(reason)
     seconds = perf_counter() - started
-    scores = score(ranking, question.gold, k) if error is None else MISS
+    scores = score(ranking, gold, measures) if error is None else miss(measures)
     return Outcome(question, ranking, scores, error, seconds)
 
 
@@ -198,9 +230,11 @@ def _one_line(error: Exception) -> str:
     return text if len(text) <= _ERROR_CHARS else f"{text[:_ERROR_CHARS]}…"
 
 
-def _summary(outcomes: Sequence[Outcome], k: int, rounds: int, seed: int) -> Summary:
+def _summary(
+    outcomes: Sequence[Outcome], measures: Sequence[Measure], rounds: int, seed: int
+) -> Summary:
     clusters = _clusters(outcomes)
-    terms = headline([outcome.scores for outcome in outcomes], k)
+    terms = headline([outcome.scores for outcome in outcomes], measures)
     return Summary(
         n=len(outcomes),
         errors=sum(outcome.error is not None for outcome in outcomes),
@@ -224,7 +258,8 @@ def _questions(row: Row) -> dict[str, tuple[str, frozenset[str]]]:
     return {each.id: (each.text, frozenset(each.gold)) for each in questions}
 
 
-def _row_record(row: Row) -> dict[str, object]:
+def row_record(row: Row) -> dict[str, object]:
+    """A row as JSON-ready values; undefined figures are `None`."""
     return {
         "row": row.name,
         **_summary_record(row.overall),

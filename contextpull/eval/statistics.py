@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 10_000
 LEVEL = 0.95
-_CELLS_AT_ONCE = 2_000_000
+CELLS_AT_ONCE = 2_000_000
 """Counts that are held in memory together: 32 MB with their copy as floats."""
 
 
@@ -59,6 +59,35 @@ def bootstrap_interval(
     return bootstrap_ratio(values, ones, clusters, rounds=rounds, level=level, seed=seed)
 
 
+def bootstrap_mean_of_means(
+    groups: Sequence[Sequence[float]],
+    *,
+    rounds: int = ROUNDS,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Interval:
+    """The mean over groups of the mean of each, and its percentile bootstrap interval.
+
+    Each group weighs the same, whatever its size. Each round draws within every group as many
+    values as it has (stratified: Davison and Hinkley, 1997, chapter 3). Undefined without
+    groups or with an empty one; without bounds where every group has one value only.
+    """
+    for values in groups:
+        _check(values, [1.0] * len(values), None, rounds, level)
+    require_numpy()
+    if not groups or not all(groups):
+        return UNDEFINED
+    mean = fsum(fsum(values) / len(values) for values in groups) / len(groups)
+    if all(len(values) < 2 for values in groups):
+        return Interval(mean=mean, low=nan, high=nan)
+    draws = [
+        _resampled(cluster_totals(values, [1.0] * len(values), None), rounds, [seed, number])
+        for number, values in enumerate(groups)
+    ]
+    low, high = _percentiles(sum(draws[1:], start=draws[0]) / len(draws), level)
+    return Interval(mean=mean, low=min(low, mean), high=max(high, mean))
+
+
 def bootstrap_ratio(
     numerators: Sequence[float],
     denominators: Sequence[float],
@@ -82,7 +111,7 @@ def bootstrap_ratio(
     if not whole:
         return UNDEFINED
     mean = fsum(numerators) / whole
-    totals = _cluster_totals(numerators, denominators, clusters)
+    totals = cluster_totals(numerators, denominators, clusters)
     if (totals[:, 1] > 0).sum() < 2:
         return Interval(mean=mean, low=nan, high=nan)
     low, high = _percentiles(_resampled(totals, rounds, seed), level)
@@ -111,7 +140,7 @@ def _check(
         raise InvalidInput(f"level must lie between 0 and 1, not {level}.")
 
 
-def _cluster_totals(
+def cluster_totals(
     numerators: Sequence[float],
     denominators: Sequence[float],
     clusters: Sequence[Hashable] | None,
@@ -128,7 +157,9 @@ def _cluster_totals(
     return totals
 
 
-def _resampled(totals: "NDArray[float64]", rounds: int, seed: int) -> "NDArray[float64]":
+def _resampled(
+    totals: "NDArray[float64]", rounds: int, seed: int | Sequence[int]
+) -> "NDArray[float64]":
     """The ratio of each round that has one.
 
     A round's sums depend only on how often each distinct row of `totals` was drawn, and those
@@ -139,7 +170,7 @@ def _resampled(totals: "NDArray[float64]", rounds: int, seed: int) -> "NDArray[f
     distinct, counts = numpy.unique(totals, axis=0, return_counts=True)
     draws = len(totals)
     generator = numpy.random.default_rng(seed)
-    block = max(1, _CELLS_AT_ONCE // len(distinct))
+    block = max(1, CELLS_AT_ONCE // len(distinct))
     ratios = []
     for done in range(0, rounds, block):
         size = min(block, rounds - done)

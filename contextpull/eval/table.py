@@ -1,6 +1,6 @@
 """Rows as plain text for a terminal of 100 columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -12,12 +12,12 @@ from contextpull.eval.statistics import LEVEL, Interval
 _NAME_COLUMNS = 20
 _FAILURES_SHOWN = 5
 _ERROR_CHARS = 70
-_UNDEFINED = "-"
+UNDEFINED = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """One line of the table before it is aligned."""
+class Line:
+    """One line of a table before it is aligned."""
 
     name: str
     cells: tuple[str, ...]
@@ -33,38 +33,46 @@ def render_table(rows: Sequence[Row]) -> str:
     if not rows:
         return "No rows.\n"
     check_comparable(rows, rows[0].k)
-    lines = [_Line("row", ("n", *rows[0].overall.measures, "errors"))]
+    lines = [Line("row", ("n", *rows[0].overall.measures, "errors"))]
     for row in rows:
         lines.append(_line(row.name, row.overall))
         lines += [_line(f"  {shape}", each) for shape, each in row.shapes.items()]
-    return "\n".join([*_aligned(lines), "", *_notes(rows)]) + "\n"
+    first_and_last = (0, len(lines[0].cells) - 1)
+    return "\n".join([*aligned(lines, first_and_last), "", *_notes(rows)]) + "\n"
 
 
-def _line(name: str, summary: Summary) -> _Line:
-    figures = [_figure(each) for each in summary.measures.values()]
-    return _Line(_printable(name), (str(summary.n), *figures, str(summary.errors)))
+def _line(name: str, summary: Summary) -> Line:
+    figures = [figure(each) for each in summary.measures.values()]
+    return Line(printable(name), (str(summary.n), *figures, str(summary.errors)))
 
 
-def _figure(interval: Interval) -> str:
+def figure(interval: Interval) -> str:
+    """A mean with its interval; dashes for what is undefined."""
     if not isfinite(interval.mean):
-        return _UNDEFINED
-    bounds = f"{interval.low:.3f}, {interval.high:.3f}" if isfinite(interval.low) else _UNDEFINED
+        return UNDEFINED
+    bounds = f"{interval.low:.3f}, {interval.high:.3f}" if isfinite(interval.low) else UNDEFINED
     return f"{interval.mean:.3f} [{bounds}]"
 
 
-def _aligned(lines: Sequence[_Line]) -> Iterable[str]:
-    """Names to the left; numbers of questions and errors to the right; figures to the left."""
+def aligned(lines: Sequence[Line], right: Collection[int]) -> Iterable[str]:
+    """The lines with their columns below each other; the cells numbered in `right` to the right.
+
+    A name that is too long for its column stands alone above its cells.
+    """
     name_width = min(_NAME_COLUMNS, max(cell_len(line.name) for line in lines))
-    widths = [max(map(len, column)) for column in zip(*(line.cells for line in lines), strict=True)]
+    widths = [
+        max(map(cell_len, column)) for column in zip(*(line.cells for line in lines), strict=True)
+    ]
     for line in lines:
-        n, *figures, errors = line.cells
-        padded = [each.ljust(width) for each, width in zip(figures, widths[1:-1], strict=True)]
-        cells = [n.rjust(widths[0]), *padded, errors.rjust(widths[-1])]
         name = line.name
         if cell_len(name) > name_width:
             yield name
             name = ""
-        yield "  ".join([name + " " * (name_width - cell_len(name)), *cells])
+        cells = [name + " " * (name_width - cell_len(name))]
+        for at, (cell, width) in enumerate(zip(line.cells, widths, strict=True)):
+            room = " " * (width - cell_len(cell))
+            cells.append(room + cell if at in right else cell + room)
+        yield "  ".join(cells)
 
 
 def _notes(rows: Sequence[Row]) -> Iterable[str]:
@@ -76,19 +84,19 @@ def _notes(rows: Sequence[Row]) -> Iterable[str]:
         f"[low, high]: {LEVEL:.0%} interval, bootstrap over {first.clusters:,} {unit}, "
         f"{first.rounds:,} rounds, seed {first.seed}."
     )
-    yield f"{hit}: mean over the questions with a hit. {_UNDEFINED}: too few questions to say."
+    yield f"{hit}: mean over the questions with a hit. {UNDEFINED}: too few questions to say."
     if not any(row.failures for row in rows):
         yield "No question failed."
     for row in rows:
-        yield from _failure_notes(row)
+        yield from failure_notes(row.name, row.failures)
 
 
-def _failure_notes(row: Row) -> Iterable[str]:
-    failures = row.failures
+def failure_notes(name: str, failures: Sequence[Outcome]) -> Iterable[str]:
+    """The first questions that failed in what `name` says, and how many; nothing without any."""
     if not failures:
         return
     noun = "question, counted as a miss" if len(failures) == 1 else "questions, counted as misses"
-    yield f"{_printable(row.name)}: {len(failures)} failed {noun}:"
+    yield f"{printable(name)}: {len(failures)} failed {noun}:"
     yield from (f"  {_failure(each)}" for each in failures[:_FAILURES_SHOWN])
     if len(failures) > _FAILURES_SHOWN:
         yield f"  and {len(failures) - _FAILURES_SHOWN} more (all with --json)"
@@ -97,9 +105,9 @@ def _failure_notes(row: Row) -> Iterable[str]:
 def _failure(outcome: Outcome) -> str:
     error = outcome.error or ""
     cut = error if len(error) <= _ERROR_CHARS else f"{error[:_ERROR_CHARS]}…"
-    return _printable(f"{outcome.question.id}: {cut}")
+    return printable(f"{outcome.question.id}: {cut}")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Names come from files: nothing in them may steer the terminal."""
     return "".join(each if each.isprintable() else "�" for each in text)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -104,13 +105,31 @@ def ingest(
     """
     found = discover(root, leave_out=store)
     try:
-        _check_place(root, store)
-        store.mkdir(parents=True, exist_ok=True)
-        with writer_lock(store).acquire(timeout=WAIT_FOR_READERS, poll_interval=0.01):
+        with writing(store, root):
             remove_leftovers(store)
             chosen = settings or stored_settings(store) or CutSettings()
             work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())
             return work.run(found, verify, progress)
+    except BrokenProcessPool as error:
+        raise StoreError(
+            "A process that read documents was killed, most likely because memory ran out."
+            " Nothing was changed; try again with fewer large files."
+        ) from error
+
+
+@contextmanager
+def writing(store: Path, root: Path | None = None) -> Iterator[None]:
+    """Make a store's folder and hold its lock while the block writes to it.
+
+    `root` is the corpus, where that is a folder.
+    Raises StoreBusy when another process is writing, StoreError when the folder holds other files
+    or cannot be written to.
+    """
+    try:
+        _check_place(store, root)
+        store.mkdir(parents=True, exist_ok=True)
+        with writer_lock(store).acquire(timeout=WAIT_FOR_READERS, poll_interval=0.01):
+            yield
     except Timeout:
         raise StoreBusy(
             f"Another process is writing to the store {str(store)!r}. Try again when it is done."
@@ -120,17 +139,12 @@ def ingest(
             f"The store {str(store)!r} cannot be written: {getattr(error, 'strerror', 0) or error}."
             " Name another place with --store."
         ) from error
-    except BrokenProcessPool as error:
-        raise StoreError(
-            "A process that read documents was killed, most likely because memory ran out."
-            " Nothing was changed; try again with fewer large files."
-        ) from error
 
 
-def _check_place(root: Path, store: Path) -> None:
+def _check_place(store: Path, root: Path | None) -> None:
     """Refuse a folder in which a store would overwrite files that are not a store's."""
     strangers = [store / name for name in (lexical.FOLDER, flat_text.FILE)]
-    if root.resolve() == store.resolve():
+    if root is not None and root.resolve() == store.resolve():
         strangers = [root]
     elif (store / LOCK).exists() or (store / FILE).exists():
         return

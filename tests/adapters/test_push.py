@@ -5,7 +5,7 @@ from pathlib import Path
 
 from contextpull import open_store
 from contextpull.adapters.export import passages
-from contextpull.adapters.push import bm25_over_passages, bm25_over_store
+from contextpull.adapters.push import Bm25, bm25_over_passages, bm25_over_store, over_passages
 from contextpull.adapters.ragbisect import load_passages, save_passages
 from contextpull.store.ingest import ingest
 from contextpull.types import Passage
@@ -63,3 +63,20 @@ def test_a_passage_without_a_heading_stands_under_the_last_one_of_its_source() -
         ]
     )
     assert retriever.retrieve("certificates", 3) == ["x#0", "x#1"]
+
+
+def test_passages_become_a_store_with_a_document_a_source(tmp_path: Path) -> None:
+    mixed = [
+        Passage("a.md#one", "# One\n\nHerons wait.", "a.md"),
+        Passage("b/7", "Otters swim.", "b"),
+        Passage("a.md#two", "## Two\n\nEels hide.", "a.md"),
+    ]
+    snapshot, ids = over_passages(mixed, tmp_path / "store")
+    assert ids == {1: "a.md#one", 2: "a.md#two", 3: "b/7"}
+    stored = open_store(tmp_path / "store").snapshot().database.sections([1, 2, 3])
+    assert [(each.id, each.headings, each.text) for each in stored] == [
+        ("a.md#one", ("One",), "# One\n\nHerons wait."),
+        ("a.md#two", ("One", "Two"), "## Two\n\nEels hide."),
+        ("b#b/7", (), "Otters swim."),
+    ]
+    assert Bm25(snapshot, ids).retrieve("otters", 3) == ["b/7"]

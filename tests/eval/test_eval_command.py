@@ -7,11 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 import contextpull.adapters
+from contextpull.adapters.push import Searched
 from contextpull.adapters.ragbisect import save_passages, save_questions
 from contextpull.cli.evaluate import eval_group
 from contextpull.errors import EvaluationError
@@ -40,8 +42,13 @@ class WordMatch:
 
 @pytest.fixture(autouse=True)
 def word_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(passages: Sequence[Passage], _folder: object = None) -> tuple[Any, ...]:
+        return Searched(passages, {at: each.id for at, each in enumerate(passages)})  # type: ignore[arg-type]
+
     push = SimpleNamespace(
-        bm25_over_passages=WordMatch, bm25_over_store=lambda path: WordMatch(PASSAGES)
+        over_passages=searched,
+        over_store=lambda path: searched(PASSAGES),
+        Bm25=lambda passages, ids: WordMatch(passages),
     )
     monkeypatch.setattr(contextpull.adapters, "push", push, raising=False)
 

@@ -96,7 +96,7 @@ def test_repeated_ids_count_once_before_the_ranking_is_cut() -> None:
     row = row_of({"t1": ["x", "x", "x", "g1", "y"]}, [question(1)], k=2)
     [outcome] = row.outcomes
     assert outcome.ranking == ("x", "g1")
-    assert outcome.scores.reciprocal_rank == 0.5
+    assert outcome.scores["mrr@2"] == 0.5
 
 
 def test_ranking_longer_than_k_is_cut() -> None:

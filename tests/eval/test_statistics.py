@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextpull.errors import InvalidInput, MissingExtra
-from contextpull.eval.statistics import Interval, bootstrap_interval, bootstrap_ratio
+from contextpull.eval.statistics import (
+    UNDEFINED,
+    Interval,
+    bootstrap_interval,
+    bootstrap_mean_of_means,
+    bootstrap_ratio,
+)
 
 same_every_time = settings(derandomize=True, database=None, deadline=None, max_examples=100)
 shares = st.floats(0, 1)
@@ -185,3 +191,26 @@ def test_missing_numpy_names_the_command_that_installs_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[eval\]'"):
         bootstrap_interval([0.0, 1.0])
+
+
+def test_groups_weigh_the_same_and_are_drawn_apart() -> None:
+    # Between the groups lies a world, within each nothing: only within is drawn.
+    interval = bootstrap_mean_of_means([[0.0] * 5, [1.0] * 500])
+    assert (interval.low, interval.mean, interval.high) == (0.5, 0.5, 0.5)
+
+
+def test_mean_of_means_has_the_width_that_its_groups_give_it() -> None:
+    groups = [coin_tosses(100, 1), coin_tosses(400, 2)]
+    widths = [width(bootstrap_interval(group)) for group in groups]
+    expected = sqrt(sum(each**2 for each in widths)) / 2
+    assert width(bootstrap_mean_of_means(groups)) == pytest.approx(expected, rel=0.08)
+
+
+def test_mean_of_means_needs_values_in_every_group() -> None:
+    assert bootstrap_mean_of_means([]) is UNDEFINED
+    assert bootstrap_mean_of_means([[1.0], []]) is UNDEFINED
+    single = bootstrap_mean_of_means([[1.0], [0.5]])
+    assert single.mean == 0.75
+    assert isnan(single.low)
+    with pytest.raises(InvalidInput, match="finite"):
+        bootstrap_mean_of_means([[1.0, float("nan")]])
