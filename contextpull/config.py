@@ -1,11 +1,15 @@
 """Settings, as plain values that are passed down; nothing below the command line reads more."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
 from contextpull.errors import InvalidInput
 
 Snippets = Literal["heading", "short", "full"]
+Mode = Literal["lexical", "dense", "hybrid", "rerank"]
+"""How search ranks: by words, by vectors, by both, by both and then anew by a cross-encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +50,18 @@ class ReadLimits:
     """What one file may cost before it is reported instead of read."""
 
     max_file_bytes: int = 128 * 1024 * 1024
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where what can be made again is kept for all stores of a user."""
+    cache = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "contextpull"
+
+
+def models_folder(environment: Mapping[str, str]) -> Path:
+    """Where installed models lie: `CONTEXTPULL_MODELS`, or a folder among the user's data."""
+    named = environment.get("CONTEXTPULL_MODELS")
+    if named:
+        return Path(named).expanduser().absolute()
+    data = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "contextpull" / "models"

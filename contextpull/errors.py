@@ -11,6 +11,7 @@
     │   ├── StoreConflict     another corpus lives in that store
     │   └── StoreBusy         another process is writing
     ├── MissingExtra          an optional dependency that is not installed
+    ├── ModelUnavailable      a model that is not installed, is damaged, or cannot be reached
     └── EvaluationError       a question or section file that cannot be scored
 
 Each message says what failed and what to try.
@@ -85,6 +86,10 @@ class MissingExtra(ContextPullError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs the extra {extra!r}: pip install 'contextpull[{extra}]'")
+
+
+class ModelUnavailable(ContextPullError):
+    """A model that is not installed, is damaged, or whose endpoint cannot be reached."""
 
 
 class EvaluationError(ContextPullError):

@@ -9,11 +9,12 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contextpull.config import Snippets
+from contextpull.config import Mode, Snippets
 from contextpull.errors import ContextPullError
 from contextpull.retrieval import rendering
 from contextpull.retrieval.grep import grep
 from contextpull.retrieval.listing import list_contents
+from contextpull.retrieval.models import Models
 from contextpull.retrieval.reading import MOST_IDS, read
 from contextpull.retrieval.schemas import OUTPUT_SCHEMAS
 from contextpull.retrieval.search import search
@@ -60,6 +61,9 @@ class SearchArguments(_Arguments):
     )
     limit: Whole = Field(default=10, ge=1, le=50)
     offset: Whole = Field(default=0, ge=0, le=1000)
+    mode: Mode | None = Field(
+        default=None, description="How to rank; best left out. Only lexical works without models"
+    )
 
 
 class GrepArguments(_Arguments):
@@ -162,9 +166,21 @@ TOOLS = (
 class ToolSession:
     """One client's use of the tools over a store: remembers which text it has been shown."""
 
-    def __init__(self, store: Store, snippets: Snippets = "short") -> None:
+    def __init__(
+        self,
+        store: Store,
+        snippets: Snippets = "short",
+        mode: Mode | None = None,
+        models: Models | None = None,
+    ) -> None:
+        """Use a store; `snippets` and `mode` are what `search` shows and how it ranks.
+
+        `models` may serve any number of sessions.
+        """
         self._store = store
         self._snippets = snippets
+        self._mode = mode
+        self._models = models or Models()
         self._seen: dict[str, int] = {}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -190,6 +206,8 @@ class ToolSession:
             offset=arguments.offset,
             paths=arguments.paths,
             snippets=self._snippets,
+            mode=arguments.mode or self._mode,
+            models=self._models,
         )
         result = rendering.fitting_hits(result)
         for hit in result.hits:
@@ -268,7 +286,7 @@ def _cut(text: str, most: int = 60) -> str:
 
 
 def _matches_elsewhere(snapshot: Snapshot, query: str) -> bool:
-    return bool(search(snapshot, query, limit=1, snippets="heading").hits)
+    return bool(search(snapshot, query, limit=1, snippets="heading", mode="lexical").hits)
 
 
 def _input_schema(arguments: type[BaseModel]) -> dict[str, Any]:
@@ -287,6 +305,9 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
     plain = {key: value for key, value in facts.items() if key not in {"title", "anyOf"}}
     if "anyOf" in facts:
         plain["type"] = [each["type"] for each in facts["anyOf"]]
+        for each in facts["anyOf"]:
+            if "enum" in each:
+                plain["enum"] = [*each["enum"], None]
     if plain.get("default", "") in (None, [], ""):
         plain.pop("default", None)
     if plain.get("type") == "array":

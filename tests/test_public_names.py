@@ -31,5 +31,6 @@ def test_commands_stay() -> None:
         "tools",
         "claude-md",
         "doctor",
+        "models",
         "eval",
     ]

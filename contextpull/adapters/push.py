@@ -1,13 +1,19 @@
 """Push baselines: the pipeline picks k sections before the model has thought."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from contextpull.config import Mode
 from contextpull.documents.markdown import read_markdown
+from contextpull.errors import ModelUnavailable
+from contextpull.models.embedding import Embedder
+from contextpull.retrieval.models import Models
+from contextpull.retrieval.ranking import rank
 from contextpull.store import Snapshot, open_store
 from contextpull.store.building import build_store, whole_document
+from contextpull.store.embedding import embed_store
 from contextpull.types import Passage, Section
 
 _ROOM_FOR_TIES = 50
@@ -21,22 +27,30 @@ class Searched(NamedTuple):
     """The id that stands for each section, by its number."""
 
 
-class Bm25:
-    """The lexical index of a store, with nobody to read what it finds.
+class Push:
+    """One way to rank the sections of a store, with nobody to read what it finds.
 
     Unlike `search` it keeps sections with the same text apart: each may be the gold of a question.
     """
 
-    def __init__(self, snapshot: Snapshot, ids: Mapping[int, str]) -> None:
-        """Rank the sections of a snapshot; `ids` gives the id to return for each by number."""
-        self.ids: Sequence[str] = list(ids.values())
-        self._index = snapshot.index
-        self._ids = ids
+    def __init__(self, searched: Searched, mode: Mode, models: Models | None = None) -> None:
+        """Rank what is searched; every mode but `lexical` needs vectors there, and models."""
+        self._searched = searched
+        self._mode = mode
+        self._models = models or Models()
 
     def retrieve(self, query: str, k: int) -> list[str]:
-        """The ids of the best `k` sections; equal scores rank by id."""
-        scored = self._index.search(query, 2 * k + _ROOM_FOR_TIES)
-        ranked = sorted((each.rank, self._ids[each.number]) for each in scored)
+        """The ids of the best `k` sections; equal scores rank by id.
+
+        Raises ModelUnavailable where `search` would fall back to another mode: a row of a table
+        must be what it says.
+        """
+        depth = 2 * k + _ROOM_FOR_TIES
+        ranking = rank(self._searched.snapshot, query, self._mode, depth, None, self._models)
+        if ranking.notes:
+            raise ModelUnavailable(" ".join(ranking.notes))
+        ids = self._searched.ids
+        ranked = sorted((each.rank, ids[each.number]) for each in ranking.scored)
         return [section_id for _, section_id in ranked[:k]]
 
 
@@ -64,15 +78,28 @@ def over_passages(passages: Sequence[Passage], folder: Path) -> Searched:
     return Searched(snapshot, dict(enumerate(ids, start=1)))
 
 
-def bm25_over_store(path: Path) -> Bm25:
+def with_vectors(
+    searched: Searched,
+    embedder: Embedder,
+    *,
+    cache: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Searched:
+    """The same sections, with vectors in their store; see `embed_store`."""
+    store = searched.snapshot.database.path.parent
+    embed_store(store, embedder, cache=cache, progress=progress)
+    return searched._replace(snapshot=open_store(store).snapshot())
+
+
+def bm25_over_store(path: Path) -> Push:
     """The row `bm25` over the sections of a store."""
-    return Bm25(*over_store(path))
+    return Push(over_store(path), "lexical")
 
 
-def bm25_over_passages(passages: Sequence[Passage]) -> Bm25:
+def bm25_over_passages(passages: Sequence[Passage]) -> Push:
     """The row `bm25` over passages that somebody else cut; see `over_passages`."""
     with tempfile.TemporaryDirectory(prefix="contextpull-") as folder:
-        return Bm25(*over_passages(passages, Path(folder)))
+        return Push(over_passages(passages, Path(folder)), "lexical")
 
 
 def _by_source(passages: Sequence[Passage]) -> Iterator[list[Passage]]:

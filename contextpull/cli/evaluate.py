@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from contextpull.cli.judged import beir_command
-from contextpull.cli.rows import ROWS, open_rows, progress, rounds_option, rows_option, seed_option
+from contextpull.cli.rows import (
+    ROWS,
+    RowModels,
+    open_rows,
+    progress,
+    rounds_option,
+    row_model_options,
+    rows_option,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
@@ -71,6 +80,7 @@ eval_group.add_command(beir_command)
     help="The store whose sections to search, instead of --sections.",
 )
 @rows_option
+@row_model_options
 @click.option(
     "--k",
     default=5,
@@ -88,6 +98,9 @@ def run_command(
     sections_path: Path | None,
     store_path: Path | None,
     rows: tuple[str, ...],
+    embedder: str,
+    reranker: str,
+    api_key: str,
     k: int,
     as_json: bool,
     seed: int,
@@ -102,9 +115,10 @@ def run_command(
         raise click.UsageError("Give the sections with either --sections or --store.")
     require_numpy()  # before an index is built in vain
     questions = load_questions(questions_path)
+    models = RowModels(embedder, reranker, api_key)
     results = []
     with _searched(sections_path, store_path) as searched:
-        for name, retriever in open_rows(rows, searched):
+        for name, retriever in open_rows(rows, searched, models, embed=store_path is None):
             with progress(name) as on_progress:
                 row = evaluate(
                     retriever,

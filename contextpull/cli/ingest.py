@@ -2,20 +2,27 @@
 
 import dataclasses
 import json
-import sys
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextpull.cli.options import cut_options, json_option, store_option
-from contextpull.config import CutSettings
+from contextpull.cli.options import (
+    api_key_option,
+    cut_options,
+    embedder_option,
+    json_option,
+    store_option,
+)
+from contextpull.cli.progress import progress_bar
+from contextpull.config import CutSettings, cache_folder
+from contextpull.errors import ContextPullError
 
 if TYPE_CHECKING:
-    from contextpull.store.ingest import IngestReport, Progress
+    from contextpull.store.ingest import IngestReport
     from contextpull.store.records import Skipped
 
 _FEW = 5
@@ -26,6 +33,9 @@ _FEW = 5
 @store_option
 @cut_options
 @click.option("--verify", is_flag=True, help="Hash every file instead of trusting size and time.")
+@embedder_option
+@click.option("--no-vectors", is_flag=True, help="Drop the vectors that the store keeps.")
+@api_key_option
 @click.option("-v", "--verbose", is_flag=True, help="Name every file that was left out.")
 @json_option
 @click.pass_context
@@ -35,6 +45,9 @@ def ingest_command(
     folder: Path,
     store: Path,
     verify: bool,
+    embedder: str | None,
+    no_vectors: bool,
+    api_key: str,
     verbose: bool,
     as_json: bool,
     **cutting: int | None,
@@ -44,18 +57,27 @@ def ingest_command(
     Files that git, .ignore or .contextpullignore exclude are passed over, hidden ones too.
     Every other file that cannot be read is listed with its reason.
 
+    With --embedder every section also gets a vector, for search by meaning. The store remembers
+    the model: later runs embed what is new. About 10 sections a second and core with a small
+    model; what is interrupted goes on from there.
+
     \b
     Examples:
       contextpull ingest ./docs
       contextpull ingest ./docs --store /var/lib/docs-store --max-chars 1500
+      contextpull ingest ./docs --embedder bge-small-en-v1.5
 
-    Exit code: 0, 1 when no document was found, 2 for an error.
+    Exit code: 0, 1 when no document was found or the vectors that the store keeps could not be
+    brought up to date, 2 for an error.
     """
+    from contextpull.store.embedding import forget_vectors
     from contextpull.store.ingest import ingest, stored_settings
 
+    if embedder and no_vectors:
+        raise click.UsageError("Give either --embedder or --no-vectors.")
     given = {name: value for name, value in cutting.items() if value is not None}
     settings = stored_settings(store) or CutSettings()
-    with _progress_bar() as progress:
+    with progress_bar("reading", "bytes") as progress:
         report = ingest(
             folder,
             store,
@@ -63,30 +85,49 @@ def ingest_command(
             verify=verify,
             progress=progress,
         )
+    if no_vectors:
+        forget_vectors(store)
+    vectors = _vectors(store, embedder, api_key) if report.documents and not no_vectors else {}
     if as_json:
-        click.echo(json.dumps(_as_json(report), ensure_ascii=False, indent=2))
+        values = {**_as_json(report), "vectors": vectors or None}
+        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
     else:
-        click.echo("\n".join(_summary(report, folder, store, verbose)))
-    context.exit(0 if report.documents else 1)
+        lines = [*_summary(report, folder, store, verbose), *_vector_lines(vectors)]
+        click.echo("\n".join(lines))
+    context.exit(0 if report.documents and not vectors.get("problem") else 1)
 
 
-@contextmanager
-def _progress_bar() -> Iterator["Progress | None"]:
-    """A bar on stderr, when somebody watches; it appears with the first file that is read."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+def _vectors(store: Path, embedder: str | None, api_key: str) -> dict[str, Any]:
+    """What became of the vectors; empty where the store keeps none, or all are there.
 
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, visible=False)
+    A model that is asked for must work. One that was asked for long ago costs no ingest.
+    """
+    from contextpull.store.embedding import keep_vectors
 
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
+    try:
+        with progress_bar("embedding", "sections") as progress:
+            report = keep_vectors(
+                store,
+                model=embedder,
+                api_key=api_key,
+                cache=cache_folder(os.environ) / "vectors",
+                progress=progress,
+            )
+    except ContextPullError as error:
+        if embedder is not None:
+            raise
+        return {"problem": str(error)}
+    return report._asdict() if report else {}
 
-        yield show
+
+def _vector_lines(vectors: dict[str, Any]) -> Iterator[str]:
+    if problem := vectors.get("problem"):
+        yield f"Look at: the vectors are not up to date. {problem}"
+    elif vectors:
+        yield (
+            f"{vectors['sections']:,} vectors of {vectors['model']},"
+            f" {vectors['made']:,} made in {vectors['seconds']:.1f} s"
+        )
 
 
 def _summary(report: "IngestReport", folder: Path, store: Path, verbose: bool) -> Iterator[str]:

@@ -10,7 +10,16 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from contextpull.cli.rows import ROWS, open_rows, progress, rounds_option, rows_option, seed_option
+from contextpull.cli.rows import (
+    ROWS,
+    RowModels,
+    open_rows,
+    progress,
+    rounds_option,
+    row_model_options,
+    rows_option,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from contextpull.adapters.beir import Collection
@@ -45,6 +54,7 @@ Exit code: 0 when every query was answered, 1 when one failed (it is listed and 
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @rows_option
+@row_model_options
 @click.option("--baseline", help="The row to compare the others with.  [the first]")
 @click.option("--split", default="test", show_default=True, help="Which of the qrels to use.")
 @click.option(
@@ -74,6 +84,9 @@ def beir_command(
     context: click.Context,
     paths: tuple[Path, ...],
     rows: tuple[str, ...],
+    embedder: str,
+    reranker: str,
+    api_key: str,
     baseline: str | None,
     split: str,
     queries: int | None,
@@ -98,7 +111,8 @@ def beir_command(
     for whole in collections:
         collection = whole.first(queries) if queries else whole
         measured = []
-        for row in _measured(collection, rows, stores, rounds, seed):
+        models = RowModels(embedder, reranker, api_key)
+        for row in _measured(collection, rows, models, stores, rounds, seed):
             measured.append(row)
             _write(collection, row, per_query, run_files)
         blocks.append(Block(collection, tuple(measured)))
@@ -115,7 +129,12 @@ def _check_names(collections: Sequence["Collection"]) -> None:
 
 
 def _measured(
-    collection: "Collection", names: Sequence[str], stores: Path | None, rounds: int, seed: int
+    collection: "Collection",
+    names: Sequence[str],
+    models: RowModels,
+    stores: Path | None,
+    rounds: int,
+    seed: int,
 ) -> Iterator["Row"]:
     """The rows over one collection, one after the other."""
     from contextpull.adapters.beir import open_collection
@@ -123,7 +142,7 @@ def _measured(
 
     with _folder(collection, stores) as folder:
         searched = open_collection(collection, folder)
-        for name, retriever in open_rows(names, searched):
+        for name, retriever in open_rows(names, searched, models):
             with progress(f"{collection.name}: {name}") as on_progress:
                 row = measure(
                     collection,

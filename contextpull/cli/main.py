@@ -12,6 +12,7 @@ from contextpull.cli.doctor import doctor_command
 from contextpull.cli.evaluate import eval_group
 from contextpull.cli.export import export_command
 from contextpull.cli.ingest import ingest_command
+from contextpull.cli.models import models_group
 from contextpull.cli.query import grep_command, index_command, read_command, search_command
 from contextpull.cli.serve import serve_command
 from contextpull.errors import ContextPullError
@@ -63,6 +64,7 @@ for _command in (
     tools_command,
     claude_md_command,
     doctor_command,
+    models_group,
     eval_group,
 ):
     cli.add_command(_command)

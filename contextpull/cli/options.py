@@ -39,6 +39,36 @@ snippets_option = click.option(
 )
 
 
+mode_option = click.option(
+    "--mode",
+    type=click.Choice(["lexical", "dense", "hybrid", "rerank"]),
+    envvar="CONTEXTPULL_MODE",
+    help="How to rank: by words, by vectors, by both, by both and then by a cross-encoder."
+    "  [hybrid where the store keeps vectors, else lexical]",
+)
+embedder_option = click.option(
+    "--embedder",
+    metavar="MODEL",
+    envvar="CONTEXTPULL_EMBEDDER",
+    help="The model that makes vectors: a pack of `contextpull models`, a folder with an ONNX model,"
+    " st:NAME for sentence-transformers, or URL#NAME for an OpenAI-compatible endpoint.",
+)
+reranker_option = click.option(
+    "--reranker",
+    metavar="MODEL",
+    default="ms-marco-MiniLM-L-12-v2",
+    show_default=True,
+    envvar="CONTEXTPULL_RERANKER",
+    help="The cross-encoder that --mode rerank uses: a pack, a folder, or st:NAME.",
+)
+api_key_option = click.option(
+    "--api-key",
+    default="",
+    envvar="CONTEXTPULL_API_KEY",
+    help="What an endpoint wants to see; better given as CONTEXTPULL_API_KEY.",
+)
+
+
 def cut_options(command: _Command) -> _Command:
     """How documents are cut; what is not given stays as the store was made."""
     options = (

@@ -6,8 +6,16 @@ from typing import Any
 
 import click
 
-from contextpull.cli.options import json_option, paths_option, snippets_option, store_option
-from contextpull.config import Snippets
+from contextpull.cli.options import (
+    api_key_option,
+    json_option,
+    mode_option,
+    paths_option,
+    reranker_option,
+    snippets_option,
+    store_option,
+)
+from contextpull.config import Mode, Snippets
 
 
 @click.command("search", context_settings={"ignore_unknown_options": True})
@@ -15,7 +23,10 @@ from contextpull.config import Snippets
 @paths_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Hits to show, up to 50.")
 @click.option("--offset", default=0, help="Hits to pass over.")
+@mode_option
 @snippets_option
+@reranker_option
+@api_key_option
 @store_option
 @json_option
 @click.pass_context
@@ -25,7 +36,10 @@ def search_command(
     paths: tuple[str, ...],
     limit: int,
     offset: int,
+    mode: Mode | None,
     snippets: Snippets,
+    reranker: str,
+    api_key: str,
     store: Path,
     as_json: bool,
 ) -> None:
@@ -38,11 +52,17 @@ def search_command(
       contextpull search "how do I clear the cache"
       contextpull search 'UV_CACHE_DIR' -p concepts/
       contextpull search '"revoked certificate" renewal' --json
+      contextpull search "make it forget what it downloaded" --mode rerank
 
     Exit code: 0, 1 when nothing was found, 2 for an error.
     """
+    from contextpull.retrieval.models import Models
+
     arguments = {"query": query, "paths": list(paths), "limit": limit, "offset": offset}
-    _run(context, store, "search", arguments, as_json, "hits", snippets)
+    if mode:
+        arguments["mode"] = mode
+    models = Models(reranker=reranker, api_key=api_key)
+    _run(context, store, "search", arguments, as_json, "hits", snippets=snippets, models=models)
 
 
 @click.command("grep", context_settings={"ignore_unknown_options": True})
@@ -152,16 +172,19 @@ def _run(
     arguments: dict[str, Any],
     as_json: bool,
     found: str,
-    snippets: Snippets = "short",
+    **session: Any,
 ) -> None:
-    """Call a tool and print its result; `found` names the part of the data that must hold some."""
+    """Call a tool and print its result; `found` names the part of the data that must hold some.
+
+    `session` is what a ToolSession takes beside its store.
+    """
     from contextpull.store import open_store
     from contextpull.tools import ToolSession
 
     opened = open_store(store)
     for note in opened.snapshot().notes:
         click.echo(f"contextpull: {note}", err=True)
-    result = ToolSession(opened, snippets).call(tool, arguments)
+    result = ToolSession(opened, **session).call(tool, arguments)
     if result.is_error:
         click.echo(f"contextpull: {result.text}", err=True)
         context.exit(2)

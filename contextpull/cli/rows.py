@@ -1,19 +1,31 @@
 """The rows that measuring commands share: their names, how they are opened, their progress."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+
+from contextpull.cli.options import api_key_option, reranker_option
+from contextpull.cli.progress import progress_bar
+from contextpull.config import Mode, cache_folder
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
     from contextpull.types import Retriever
 
-ROWS = ("bm25",)
+ROWS: dict[str, Mode] = {
+    "bm25": "lexical",
+    "dense": "dense",
+    "hybrid": "hybrid",
+    "hybrid+rerank": "rerank",
+}
+"""The rows by name, each with the mode of search that it is."""
 
 Progress = Callable[[int, int], None]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _row_names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
@@ -49,14 +61,54 @@ rounds_option = click.option(
 )
 
 
-def open_rows(names: Sequence[str], searched: "Searched") -> Iterator[tuple[str, "Retriever"]]:
-    """The rows of these names over the same sections, each opened when its turn comes."""
+def row_model_options(command: _Command) -> _Command:
+    """The models of the rows `dense`, `hybrid` and `hybrid+rerank`."""
+    embedder = click.option(
+        "--embedder",
+        metavar="MODEL",
+        default="bge-small-en-v1.5",
+        show_default=True,
+        help="What makes the vectors: a pack, a folder, st:NAME, or URL#NAME.",
+    )
+    return embedder(reranker_option(api_key_option(command)))
+
+
+class RowModels(NamedTuple):
+    """The models that rows may need, by name."""
+
+    embedder: str
+    reranker: str
+    api_key: str
+
+
+def open_rows(
+    names: Sequence[str], searched: "Searched", named: RowModels, *, embed: bool = True
+) -> Iterator[tuple[str, "Retriever"]]:
+    """The rows of these names over the same sections, all with the same models.
+
+    Without `embed` the store is used as it is: it must keep vectors already.
+    """
     # The engine behind it takes a moment to load, which `--help` should not wait for.
     from contextpull.adapters import push
+    from contextpull.retrieval.models import Models
 
-    makers = {"bm25": push.Bm25}
+    if any(ROWS[name] != "lexical" for name in names):
+        if embed:
+            searched = _with_vectors(searched, named)
+        _ = searched.snapshot.dense  # what is wrong with it is said before the first question
+    models = Models(reranker=named.reranker, api_key=named.api_key)
     for name in names:
-        yield name, makers[name](*searched)
+        yield name, push.Push(searched, ROWS[name], models)
+
+
+def _with_vectors(searched: "Searched", named: RowModels) -> "Searched":
+    from contextpull.adapters import push
+    from contextpull.models.embedding import open_embedder
+
+    embedder = open_embedder(named.embedder, api_key=named.api_key)
+    cache = cache_folder(os.environ) / "vectors"
+    with progress_bar("embedding", "sections") as bar:
+        return push.with_vectors(searched, embedder, cache=cache, progress=bar)
 
 
 @contextmanager

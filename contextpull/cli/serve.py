@@ -6,8 +6,15 @@ from pathlib import Path
 
 import click
 
-from contextpull.cli.options import DEFAULT_STORE, snippets_option
-from contextpull.config import Snippets
+from contextpull.cli.options import (
+    DEFAULT_STORE,
+    api_key_option,
+    embedder_option,
+    mode_option,
+    reranker_option,
+    snippets_option,
+)
+from contextpull.config import Mode, Snippets, cache_folder
 
 
 @click.command("serve")
@@ -20,35 +27,53 @@ from contextpull.config import Snippets
 )
 @click.option("--no-ingest", is_flag=True, help="Serve the store as it is; do not read the folder.")
 @snippets_option
+@mode_option
+@embedder_option
+@reranker_option
+@api_key_option
 @click.option(
     "--structured",
     is_flag=True,
     help="Add structured content for programs; hosts then show models that instead of the text.",
 )
 def serve_command(
-    path: Path, store: Path | None, no_ingest: bool, snippets: Snippets, structured: bool
+    path: Path,
+    store: Path | None,
+    no_ingest: bool,
+    snippets: Snippets,
+    mode: Mode | None,
+    embedder: str | None,
+    reranker: str,
+    api_key: str,
+    structured: bool,
 ) -> None:
     """Serve a folder of documents, or a store, to one MCP client over stdio.
 
     The folder is read into a store first, or brought up to date behind the scenes while the
     client already asks. Standard output carries the protocol and nothing else.
 
+    A model is loaded by the first search that needs it, in a server that never does by none.
+
     \b
     Examples:
       claude mcp add contextpull -- contextpull serve ./docs
       contextpull serve .contextpull
+      contextpull serve ./docs --embedder bge-small-en-v1.5
     """
-    from contextpull.server.corpus import Corpus
+    from contextpull.retrieval.models import Models
+    from contextpull.server.corpus import Corpus, Vectors
     from contextpull.server.stdio import serve_stdio
     from contextpull.store.database import FILE
 
+    models = Models(reranker=reranker, api_key=api_key)
     if (path / FILE).is_file():
         corpus = Corpus(path, None)
     else:
         where = store or _store_for(path)
         click.echo(f"contextpull: serving {path} from the store {where}", err=True)
-        corpus = Corpus(where, None if no_ingest else path)
-    serve_stdio(corpus, snippets=snippets, structured=structured)
+        vectors = Vectors(embedder, api_key, cache_folder(os.environ))
+        corpus = Corpus(where, None if no_ingest else path, vectors=vectors)
+    serve_stdio(corpus, snippets=snippets, mode=mode, models=models, structured=structured)
 
 
 def _store_for(root: Path) -> Path:
@@ -70,5 +95,4 @@ def _store_for(root: Path) -> Path:
     except StoreError:
         pass  # a newer program's store is left to it
     name = blake2b(os.fsencode(resolved), digest_size=6).hexdigest()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "contextpull" / f"{resolved.name or 'root'}-{name}"
+    return cache_folder(os.environ) / f"{resolved.name or 'root'}-{name}"

@@ -1,10 +1,13 @@
-"""Search: sections ranked by BM25, identical ones shown once."""
+"""Search: the best sections as hits with snippets, identical ones shown once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from contextpull.config import Snippets
+from contextpull.config import Mode, Snippets
+from contextpull.retrieval.models import Models
 from contextpull.retrieval.paths import matching_documents
+from contextpull.retrieval.ranking import Ranking, rank
 from contextpull.retrieval.snippets import SnippetMaker
 from contextpull.store import Snapshot
 from contextpull.store.lexical import Scored
@@ -48,8 +51,13 @@ def search(
     offset: int = 0,
     paths: Sequence[str] = (),
     snippets: Snippets = "short",
+    mode: Mode | None = None,
+    models: Models | None = None,
 ) -> SearchResult:
     """The sections that match a query best; equal scores rank by id.
+
+    Without a `mode` both words and vectors count where the store keeps vectors, else words alone.
+    `models` are loaded when they are needed, and may be used by any number of searches.
 
     Any string is a query. Sections that hold what stands in double quotes come first.
     Raises PathNotFound when one of `paths` means no document.
@@ -60,9 +68,11 @@ def search(
         documents = [document.number for document in matching_documents(snapshot, paths)]
         if len(documents) == len(snapshot.documents):
             documents = None
-    found, has_more = _distinct(snapshot, query, offset + limit, documents)
+    chosen = mode or ("hybrid" if snapshot.keeps_vectors else "lexical")
+    ranking = partial(rank, snapshot, query, chosen, documents=documents, models=models or Models())
+    found, has_more, notes = _distinct(snapshot, ranking, offset + limit)
     hits = _hits(snapshot, query, found[offset:], documents, snippets)
-    return SearchResult(hits, offset, has_more, _notes(query))
+    return SearchResult(hits, offset, has_more, (*_notes(query), *notes))
 
 
 class _Ranked(NamedTuple):
@@ -76,21 +86,21 @@ class _Ranked(NamedTuple):
 
 
 def _distinct(
-    snapshot: Snapshot, query: str, wanted: int, documents: list[int] | None
-) -> tuple[list[_Ranked], bool]:
-    """The best `wanted` sections with different texts, and whether more follow."""
+    snapshot: Snapshot, ranking_to: Callable[..., Ranking], wanted: int
+) -> tuple[list[_Ranked], bool, tuple[str, ...]]:
+    """The best `wanted` sections with different texts, whether more follow, and notes."""
     depth = min(wanted * 2 + 10, _DEEPEST)
     while True:
-        scored = snapshot.index.search(query, depth, documents)
-        exhausted = len(scored) < depth or depth == _DEEPEST
-        ranked = _ranked(snapshot, scored)
+        ranking = ranking_to(depth=depth)
+        exhausted = ranking.is_complete or depth == _DEEPEST
+        ranked = _ranked(snapshot, ranking.scored)
         unique: dict[int, _Ranked] = {}
         for each in ranked:
             unique.setdefault(each.address.fingerprint, each)
         found = list(unique.values())
         # What was fetched last may share its score with some that were not: it is not counted on.
         if exhausted or (len(found) > wanted and found[wanted - 1].key < ranked[-1].key):
-            return found[:wanted], len(found) > wanted
+            return found[:wanted], len(found) > wanted, ranking.notes
         depth = min(depth * 4, _DEEPEST)
 
 

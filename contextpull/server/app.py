@@ -2,7 +2,8 @@
 
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -11,12 +12,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from contextpull import __version__
-from contextpull.config import Snippets
+from contextpull.config import Mode, Snippets
 from contextpull.errors import ContextPullError
 from contextpull.retrieval.listing import list_contents
+from contextpull.retrieval.models import Models
 from contextpull.retrieval.rendering import index_text
 from contextpull.server.corpus import Corpus
 from contextpull.server.instructions import instructions
+from contextpull.store import Store
 from contextpull.tools import TOOLS, Tool, ToolResult, ToolSession
 
 NAME = "contextpull"
@@ -27,14 +30,20 @@ _ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
 
 
 def build_server(
-    corpus: Corpus, *, snippets: Snippets = "short", structured: bool = False
+    corpus: Corpus,
+    *,
+    snippets: Snippets = "short",
+    mode: Mode | None = None,
+    models: Models | None = None,
+    structured: bool = False,
 ) -> Server[Any]:
     """A server over one corpus, for one connection.
 
-    `structured` adds structured content for programs; a model's host would then show the model
-    that instead of the text.
+    `snippets`, `mode` and `models` are those of a ToolSession. `structured` adds structured
+    content for programs; a model's host would then show the model that instead of the text.
     """
-    handlers = _Handlers(corpus, snippets, structured)
+    session = partial(ToolSession, snippets=snippets, mode=mode, models=models)
+    handlers = _Handlers(corpus, session, structured)
     ready = corpus.store_if_ready
     return Server(
         NAME,
@@ -51,9 +60,11 @@ def build_server(
 
 
 class _Handlers:
-    def __init__(self, corpus: Corpus, snippets: Snippets, structured: bool) -> None:
+    def __init__(
+        self, corpus: Corpus, new_session: Callable[[Store], ToolSession], structured: bool
+    ) -> None:
         self._corpus = corpus
-        self._snippets = snippets
+        self._new_session = new_session
         self._structured = structured
         self._session: ToolSession | None = None
 
@@ -78,7 +89,7 @@ class _Handlers:
         try:
             store = self._corpus.store()
             if self._session is None:
-                self._session = ToolSession(store, self._snippets)
+                self._session = self._new_session(store)
             return self._session.call(name, arguments)
         except ContextPullError as error:
             return ToolResult(str(error), {}, is_error=True)

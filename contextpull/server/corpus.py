@@ -4,6 +4,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import NamedTuple
 
 from contextpull.config import CutSettings
 from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
@@ -15,13 +16,32 @@ _CALL_WAIT = 20.0
 """Seconds that a call waits until the store is up to date, before it answers from what is there."""
 
 
+class Vectors(NamedTuple):
+    """What a server needs to keep up the vectors of a store that has some."""
+
+    model: str | None
+    """None for the model that the store itself names."""
+    api_key: str
+    cache: Path | None
+
+
+_NO_CACHE = Vectors(None, "", None)
+
+
 class Corpus:
     """A store, and the folder that it is read from, if the server looks after that."""
 
-    def __init__(self, store: Path, root: Path | None, settings: CutSettings | None = None) -> None:
+    def __init__(
+        self,
+        store: Path,
+        root: Path | None,
+        settings: CutSettings | None = None,
+        vectors: Vectors = _NO_CACHE,
+    ) -> None:
         self._path = store
         self._root = root
         self._settings = settings
+        self._vectors = vectors
         self._store: Store | None = None
         self._lock = threading.Lock()
         self._refreshing = root is None
@@ -105,6 +125,22 @@ class Corpus:
         finally:
             self._open()
             self._fresh.set()
+        if self._failure is None:
+            self._keep_vectors()
+
+    def _keep_vectors(self) -> None:
+        """New sections are found by their words until they have vectors, which may take long."""
+        from contextpull.store.embedding import keep_vectors
+
+        try:
+            report = keep_vectors(self._path, **self._vectors._asdict())
+        except ContextPullError as error:
+            print(f"contextpull: the vectors are not up to date: {error}", file=sys.stderr)
+        except Exception:  # as above
+            traceback.print_exc()
+        else:
+            if report:
+                print(f"contextpull: {report.made:,} sections embedded", file=sys.stderr)
 
     def _open(self) -> None:
         if self._store is None:

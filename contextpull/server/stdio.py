@@ -3,15 +3,25 @@
 import anyio
 from mcp.server.stdio import stdio_server
 
-from contextpull.config import Snippets
+from contextpull.config import Mode, Snippets
+from contextpull.retrieval.models import Models
 from contextpull.server.app import build_server
 from contextpull.server.corpus import Corpus
 
 
-def serve_stdio(corpus: Corpus, *, snippets: Snippets = "short", structured: bool = False) -> None:
+def serve_stdio(
+    corpus: Corpus,
+    *,
+    snippets: Snippets = "short",
+    mode: Mode | None = None,
+    models: Models | None = None,
+    structured: bool = False,
+) -> None:
     """Answer one client until it closes the connection."""
     corpus.start()
-    server = build_server(corpus, snippets=snippets, structured=structured)
+    server = build_server(
+        corpus, snippets=snippets, mode=mode, models=models, structured=structured
+    )
 
     async def run() -> None:
         async with stdio_server() as (read, write):

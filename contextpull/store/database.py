@@ -88,6 +88,10 @@ class Database:
             """The folder of the corpus."""
             self.settings: dict[str, int] = dict(json.loads(meta["settings"]))
             """The settings that the sections were cut with."""
+            self.numbering: str = meta.get("numbering", "")
+            """Changes when sections are numbered anew; while it stays, a number is one section."""
+            self.embedder: str = meta.get("embedder", "")
+            """The name of the model whose vectors the store keeps; empty when it keeps none."""
         except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
             raise StoreDamaged(str(path.parent), error) from error
 
@@ -228,17 +232,19 @@ class DatabaseWriter:
             for statement in _TABLES.split(";\n"):
                 self._connection.execute(statement)
         self.generation = generation
+        self._numbering = self._remembered("numbering") or os.urandom(8).hex()
         self._next_document = self._maximum("documents") + 1
-        self._next_section = max(self._maximum("sections"), self._remembered("last_section")) + 1
+        last = int(self._remembered("last_section") or 0)
+        self._next_section = max(self._maximum("sections"), last) + 1
 
     def _maximum(self, table: str) -> int:
         return int(
             self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}").fetchone()[0]
         )
 
-    def _remembered(self, key: str) -> int:
+    def _remembered(self, key: str) -> str:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return int(row[0]) if row else 0
+        return str(row[0]) if row else ""
 
     def add(
         self, document: StoredDocument, sections: Sequence[SectionRow], anchors: Sequence[AnchorRow]
@@ -283,14 +289,19 @@ class DatabaseWriter:
         self._connection.execute("DELETE FROM skipped")
         self._connection.executemany("INSERT INTO skipped VALUES (?,?)", skipped)
 
-    def commit(self, root: str, settings: dict[str, int]) -> None:
-        """Make this the generation that every reader sees from now on."""
+    def commit(self, root: str, settings: dict[str, int], embedder: str = "") -> None:
+        """Make this the generation that every reader sees from now on.
+
+        `embedder` names the model whose vectors the store is to keep; empty for none.
+        """
         meta = {
             "format": str(FORMAT),
             "generation": str(self.generation),
             "root": root,
             "settings": json.dumps(settings),
             "last_section": str(self._next_section - 1),
+            "numbering": self._numbering,
+            "embedder": embedder,
         }
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", meta.items())
         self._connection.execute("COMMIT")

@@ -187,6 +187,7 @@ class _Ingest:
         self._settings = settings
         self._limits = limits
         self._notes: list[str] = []
+        self._embedder = ""
         self._previous = self._open_previous()
 
     def run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
@@ -225,6 +226,7 @@ class _Ingest:
             self._give_up_previous()
             return None
         check_root(previous, self._store, self._root)
+        self._embedder = previous.embedder
         if previous.settings != self._recorded_settings():
             self._recut = True
             self._notes.append("the settings changed; every document was cut anew")
@@ -276,7 +278,7 @@ class _Ingest:
             writer = DatabaseWriter(self._previous.path, self._previous, self._previous.generation)
             for document in documents:
                 writer.touch(document)
-            writer.commit(self._root, self._recorded_settings())
+            writer.commit(self._root, self._recorded_settings(), self._embedder)
             self._previous = Database(self._store / FILE)
 
     def _write(self, plan: _Plan, progress: Progress | None) -> None:
@@ -301,7 +303,7 @@ class _Ingest:
                 if progress:
                     progress(done, total)
             writer.replace_skipped(plan.skipped)
-            writer.commit(self._root, self._recorded_settings())
+            writer.commit(self._root, self._recorded_settings(), self._embedder)
         except BaseException:
             writer.discard()
             raise

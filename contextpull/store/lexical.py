@@ -28,6 +28,7 @@ _HEAP_PER_THREAD = 64_000_000
 _SMALLEST_HEAP = 20_000_000
 _MANY_SECTIONS = 5_000
 _SCORE_DIGITS = 3
+"""Sums of floats differ by chance in the digits behind these: rounded, such scores are equal."""
 _MARKER = 3
 """Raised whenever analyzers or fields change: an index with another marker is built again."""
 _READ_ONLY = "Lockfile"
@@ -50,8 +51,8 @@ class Scored(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Smaller is better; equal for scores that differ in their last digits only by chance."""
-        return (not self.has_phrases, -round(self.score, _SCORE_DIGITS))
+        """Smaller is better."""
+        return (not self.has_phrases, -self.score)
 
 
 class LexicalIndex:
@@ -137,7 +138,7 @@ class LexicalIndex:
         hits = self._searcher.search(query, limit, count=False).hits
         numbers = self._searcher.fast_field_values("section", [address for _, address in hits])
         return [
-            Scored(int(number), float(score))
+            Scored(int(number), round(float(score), _SCORE_DIGITS))
             for number, (score, _) in zip(numbers, hits, strict=True)
             if number is not None
         ]

@@ -4,6 +4,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -11,8 +12,9 @@ from typing import TypeVar
 from filelock import Timeout
 
 from contextpull.errors import StoreError
-from contextpull.store import derived, flat_text, lexical
+from contextpull.store import dense, derived, flat_text, lexical
 from contextpull.store.database import FILE, Database
+from contextpull.store.dense import DenseIndex
 from contextpull.store.flat_text import FlatText
 from contextpull.store.ingest import writer_lock
 from contextpull.store.lexical import LexicalIndex
@@ -37,6 +39,11 @@ class Snapshot:
         """What is not as it should be, for whoever looks after the store."""
 
     @property
+    def keeps_vectors(self) -> bool:
+        """Whether the sections are to have vectors, by the store's own record."""
+        return bool(self.database.embedder)
+
+    @property
     def generation(self) -> int:
         """The number of the ingest that this is the result of."""
         return self.database.generation
@@ -46,6 +53,23 @@ class Snapshot:
         """The documents whose sections can be found, by path, in order."""
         every = self.database.documents()
         return {document.path: document for document in every if not document.problem}
+
+    @cached_property
+    def dense(self) -> DenseIndex:
+        """The vectors of the sections; opened when they are first asked for.
+
+        Raises StoreError when there are none that belong to this numbering of sections,
+        MissingExtra without faiss.
+        """
+        store = self.database.path.parent
+        if not self.database.embedder:
+            raise StoreError(
+                "this store keeps no vectors; contextpull ingest --embedder makes them."
+            )
+        index = DenseIndex(store / dense.FOLDER)
+        if index.manifest.numbering != self.database.numbering:
+            raise StoreError("the vectors are behind; contextpull ingest makes new ones.")
+        return index
 
     @cached_property
     def paths_by_lower(self) -> dict[str, list[str]]:
@@ -85,12 +109,16 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     return Store(Path(path))
 
 
-def _signature(path: Path) -> tuple[int, int, int] | None:
+def _signature(path: Path) -> tuple[int, ...] | None:
+    """What changes with every generation, and when vectors come to one that had none."""
     try:
         status = (path / FILE).stat()
     except OSError:
         return None
-    return (status.st_ino, status.st_mtime_ns, status.st_size)
+    vectors = 0
+    with suppress(OSError):
+        vectors = (path / dense.FOLDER).stat().st_mtime_ns
+    return (status.st_ino, status.st_mtime_ns, status.st_size, vectors)
 
 
 def _newer_snapshot(path: Path) -> Snapshot | None:

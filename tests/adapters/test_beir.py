@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contextpull.adapters.beir import Collection, load_collection, open_collection
-from contextpull.adapters.push import Bm25
+from contextpull.adapters.push import Push
 from contextpull.errors import EvaluationError, StoreConflict
 from contextpull.store.database import FILE
 from tests.judged import DOCUMENTS, QRELS, QUERIES, lines, write_collection
@@ -20,8 +20,8 @@ def faults_of(folder: Path) -> list[str]:
     return str(caught.value).replace(f"{folder}/", "").split("\n  ")
 
 
-def bm25(collection: Collection, folder: Path) -> Bm25:
-    return Bm25(*open_collection(collection, folder))
+def bm25(collection: Collection, folder: Path) -> Push:
+    return Push(open_collection(collection, folder), "lexical")
 
 
 def test_collection_is_read_whole(tmp_path: Path) -> None:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from contextpull import open_store
 from contextpull.adapters.export import passages
-from contextpull.adapters.push import Bm25, bm25_over_passages, bm25_over_store, over_passages
+from contextpull.adapters.push import (
+    Push,
+    Searched,
+    bm25_over_passages,
+    bm25_over_store,
+    over_passages,
+)
 from contextpull.adapters.ragbisect import load_passages, save_passages
 from contextpull.store.ingest import ingest
 from contextpull.types import Passage
@@ -79,4 +85,4 @@ def test_passages_become_a_store_with_a_document_a_source(tmp_path: Path) -> Non
         ("a.md#two", ("One", "Two"), "## Two\n\nEels hide."),
         ("b#b/7", (), "Otters swim."),
     ]
-    assert Bm25(snapshot, ids).retrieve("otters", 3) == ["b/7"]
+    assert Push(Searched(snapshot, ids), "lexical").retrieve("otters", 3) == ["b/7"]

@@ -48,7 +48,7 @@ def word_match(monkeypatch: pytest.MonkeyPatch) -> None:
     push = SimpleNamespace(
         over_passages=searched,
         over_store=lambda path: searched(PASSAGES),
-        Bm25=lambda passages, ids: WordMatch(passages),
+        Push=lambda searched, _mode, _models: WordMatch(searched.snapshot),
     )
     monkeypatch.setattr(contextpull.adapters, "push", push, raising=False)
 

@@ -1,0 +1,94 @@
+"""The models that searches use; each is loaded when a search first needs it."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from contextpull.errors import ModelUnavailable
+from contextpull.models.embedding import Embedder, open_embedder
+from contextpull.models.reranking import Reranker, open_reranker
+from contextpull.store.dense import Manifest
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+_Used = TypeVar("_Used")
+
+RERANKER = "ms-marco-MiniLM-L-12-v2"
+_KEPT_VECTORS = 64
+_WAIT_AFTER_FAILURE = 30.0
+"""Seconds before a model that failed is tried again: searches do not wait for it each time."""
+
+
+class Models:
+    """An embedder and a reranker for all searches of a process; any number of threads."""
+
+    def __init__(
+        self, *, reranker: str = RERANKER, api_key: str = "", packs: Path | None = None
+    ) -> None:
+        """Name the models. `api_key` is for endpoints; `packs` is where model packs lie."""
+        self._reranker_name = reranker
+        self._api_key = api_key
+        self._packs = packs
+        self._lock = threading.Lock()
+        self._embedders: dict[str, Embedder] = {}
+        self._rerankers: dict[str, Reranker] = {}
+        self._vectors: dict[tuple[str, str], NDArray[float32]] = {}
+        self._failures: dict[str, tuple[float, ModelUnavailable]] = {}
+
+    def query_vector(self, made_of: Manifest, query: str) -> "NDArray[float32]":
+        """The vector of a query, by the model that made the vectors of an index.
+
+        Raises ModelUnavailable when that model cannot be used now or is another one by now,
+        MissingExtra and InvalidInput as `open_embedder` does.
+        """
+        key = (made_of.fingerprint, query)
+        if key not in self._vectors:
+            vector = self._trying(made_of.model, lambda: self._embed(made_of, query))
+            while len(self._vectors) >= _KEPT_VECTORS:
+                self._vectors.pop(next(iter(self._vectors)), None)
+            self._vectors[key] = vector
+        return self._vectors[key]
+
+    def rerank_scores(self, query: str, texts: list[str]) -> list[float]:
+        """How well each text answers the query, by the cross-encoder; higher is better.
+
+        Raises ModelUnavailable, MissingExtra and InvalidInput as `open_reranker` does.
+        """
+        name = self._reranker_name
+        return self._trying(name, lambda: self._reranker(name).scores(query, texts))
+
+    def _embed(self, made_of: Manifest, query: str) -> "NDArray[float32]":
+        with self._lock:
+            if made_of.model not in self._embedders:
+                self._embedders[made_of.model] = open_embedder(
+                    made_of.model, api_key=self._api_key, models=self._packs
+                )
+            embedder = self._embedders[made_of.model]
+        if embedder.fingerprint != made_of.fingerprint:
+            raise ModelUnavailable(
+                f"The model {made_of.model!r} is not the one that made the vectors of this store."
+                " Ingest again with --embedder."
+            )
+        return embedder.embed_query(query)
+
+    def _reranker(self, name: str) -> Reranker:
+        with self._lock:
+            if name not in self._rerankers:
+                self._rerankers[name] = open_reranker(name, models=self._packs)
+            return self._rerankers[name]
+
+    def _trying(self, name: str, use: Callable[[], _Used]) -> _Used:
+        failed_at, failure = self._failures.get(name, (0.0, None))
+        if failure is not None and time.monotonic() < failed_at + _WAIT_AFTER_FAILURE:
+            raise failure
+        try:
+            used = use()
+        except ModelUnavailable as error:
+            self._failures[name] = (time.monotonic(), error)
+            raise
+        self._failures.pop(name, None)
+        return used

@@ -1,0 +1,145 @@
+"""Ranking: by words (BM25), by vectors, by both together, and anew by a cross-encoder."""
+
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+from contextpull.config import Mode
+from contextpull.errors import ContextPullError
+from contextpull.retrieval.models import Models
+from contextpull.store import Snapshot
+from contextpull.store.embedding import embedded_text
+from contextpull.store.lexical import Scored
+from contextpull.store.querying import terms_of
+
+FUSED = 100
+"""The best of each ranking that are fused."""
+RERANKED = 20
+"""The best that a cross-encoder reads; each costs it about 50 ms of one processor."""
+_K = 60
+_ERROR_CHARS = 300
+
+
+class Ranking(NamedTuple):
+    """Sections with their scores, better ones first but for equal ranks."""
+
+    scored: list[Scored]
+    is_complete: bool
+    """Whether nothing follows, however many are asked for."""
+    notes: tuple[str, ...] = ()
+    """What was done otherwise than asked, in sentences."""
+
+
+def rank(
+    snapshot: Snapshot,
+    query: str,
+    mode: Mode,
+    depth: int,
+    documents: Sequence[int] | None,
+    models: Models,
+) -> Ranking:
+    """Rank sections for a query; `documents` restricts them to documents by number.
+
+    Only `lexical` looks at `depth`: the others rank what is among the best of each way to search.
+    What cannot be done, for want of vectors or of a model, is left out and noted.
+    """
+    if mode == "lexical":
+        return _by_words(snapshot, query, depth, documents)
+    notes: list[str] = []
+    near = None
+    try:
+        near = _by_vectors(snapshot, query, depth if mode == "dense" else FUSED, documents, models)
+    except ContextPullError as error:
+        notes.append(f"Ranked by words alone, without vectors: {_short(error)}")
+    if mode == "dense" and near is not None:
+        return near
+    words = _by_words(snapshot, query, FUSED if near or mode == "rerank" else depth, documents)
+    ranking = _fused(snapshot, query, words.scored, near.scored) if near else words
+    if mode == "rerank":
+        try:
+            ranking = _reranked(snapshot, query, ranking.scored, models)
+        except ContextPullError as error:
+            notes.append(f"Not reranked: {_short(error)}")
+    return ranking._replace(notes=tuple(notes))
+
+
+def reciprocal_rank_fusion(
+    rankings: Iterable[Sequence[int]], weights: Iterable[float] | None = None, k: int = _K
+) -> dict[int, float]:
+    """The fused score of everything that is ranked: the sum of weight / (k + rank), from rank 1.
+
+    Cormack, Clarke and Buettcher, SIGIR 2009, where every weight is 1 and k is 60.
+    """
+    scores: dict[int, float] = {}
+    for ranking, weight in zip(rankings, weights or repeat(1.0)):  # noqa: B905 - repeat has no end
+        for place, number in enumerate(ranking, start=1):
+            scores[number] = scores.get(number, 0.0) + weight / (k + place)
+    return scores
+
+
+def _by_words(
+    snapshot: Snapshot, query: str, depth: int, documents: Sequence[int] | None
+) -> Ranking:
+    scored = snapshot.index.search(query, depth, documents)
+    return Ranking(scored, len(scored) < depth)
+
+
+def _by_vectors(
+    snapshot: Snapshot, query: str, depth: int, documents: Sequence[int] | None, models: Models
+) -> Ranking:
+    dense = snapshot.dense
+    vector = models.query_vector(dense.manifest, query)
+    near = dense.search(vector, depth, _numbers_in(snapshot, documents))
+    return Ranking([Scored(each.number, each.cosine) for each in near], len(near) < depth)
+
+
+def _numbers_in(snapshot: Snapshot, documents: Sequence[int] | None) -> list[range] | None:
+    if documents is None:
+        return None
+    wanted = set(documents)
+    every = snapshot.documents.values()
+    return [document.section_numbers for document in every if document.number in wanted]
+
+
+def _fused(
+    snapshot: Snapshot, query: str, words: Sequence[Scored], near: Sequence[Scored]
+) -> Ranking:
+    """Both rankings as one; what lacks a quoted phrase stays behind what holds it, or away."""
+    scores = reciprocal_rank_fusion([_in_order(snapshot, words), _in_order(snapshot, near)])
+    terms = terms_of(query)
+    holding = {each.number for each in words if each.has_phrases}
+    fused = [
+        Scored(number, score, not terms.phrases or number in holding)
+        for number, score in scores.items()
+    ]
+    if terms.only_phrases:
+        fused = [each for each in fused if each.has_phrases]
+    return Ranking(fused, is_complete=True)
+
+
+def _reranked(snapshot: Snapshot, query: str, scored: Sequence[Scored], models: Models) -> Ranking:
+    """The best by what a cross-encoder thinks of them; behind them the others, as they were."""
+    by_number = {each.number: each for each in scored}
+    order = _in_order(snapshot, scored)
+    sections = snapshot.database.sections(order[:RERANKED])
+    texts = [embedded_text(section) for section in sections]
+    logits = models.rerank_scores(query, texts) if texts else []
+    lowest = min(logits, default=0.0)
+    scores = {section.number: logit for section, logit in zip(sections, logits, strict=True)}
+    behind = (number for number in order if number not in scores)
+    scores |= {number: lowest - place for place, number in enumerate(behind, start=1)}
+    ranked = [by_number[number]._replace(score=score) for number, score in scores.items()]
+    return Ranking(ranked, is_complete=True)
+
+
+def _in_order(snapshot: Snapshot, scored: Sequence[Scored]) -> list[int]:
+    """The numbers of sections, best first; equal ones by id."""
+    addresses = snapshot.database.addresses([each.number for each in scored])
+    known = [each for each in scored if each.number in addresses]
+    known.sort(key=lambda each: (each.rank, addresses[each.number].id))
+    return [each.number for each in known]
+
+
+def _short(error: ContextPullError) -> str:
+    text = str(error)
+    return text if len(text) <= _ERROR_CHARS else f"{text[: _ERROR_CHARS - 1]}…"
