@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from contextpull.documents.markdown import read_markdown
 from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import Embedder
 from contextpull.retrieval.models import Models
-from contextpull.retrieval.ranking import rank
+from contextpull.retrieval.ranking import Fusion, rank
 from contextpull.store import Snapshot, open_store
 from contextpull.store.building import build_store, whole_document
 from contextpull.store.embedding import embed_store
@@ -33,11 +34,17 @@ class Push:
     Unlike `search` it keeps sections with the same text apart: each may be the gold of a question.
     """
 
-    def __init__(self, searched: Searched, mode: Mode, models: Models | None = None) -> None:
+    def __init__(
+        self,
+        searched: Searched,
+        mode: Mode,
+        models: Models | None = None,
+        fusion: Fusion = "scores",
+    ) -> None:
         """Rank what is searched; every mode but `lexical` needs vectors there, and models."""
         self._searched = searched
-        self._mode = mode
-        self._models = models or Models()
+        models = models or Models()
+        self._rank = partial(rank, mode=mode, documents=None, models=models, fusion=fusion)
 
     def retrieve(self, query: str, k: int) -> list[str]:
         """The ids of the best `k` sections; equal scores rank by id.
@@ -46,7 +53,7 @@ class Push:
         must be what it says.
         """
         depth = 2 * k + _ROOM_FOR_TIES
-        ranking = rank(self._searched.snapshot, query, self._mode, depth, None, self._models)
+        ranking = self._rank(self._searched.snapshot, query, depth=depth)
         if ranking.notes:
             raise ModelUnavailable(" ".join(ranking.notes))
         ids = self._searched.ids

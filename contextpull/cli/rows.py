@@ -14,15 +14,17 @@ from contextpull.config import Mode, cache_folder
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
+    from contextpull.retrieval.ranking import Fusion
     from contextpull.types import Retriever
 
-ROWS: dict[str, Mode] = {
-    "bm25": "lexical",
-    "dense": "dense",
-    "hybrid": "hybrid",
-    "hybrid+rerank": "rerank",
+ROWS: dict[str, tuple[Mode, "Fusion"]] = {
+    "bm25": ("lexical", "scores"),
+    "dense": ("dense", "scores"),
+    "hybrid": ("hybrid", "scores"),
+    "hybrid-rrf": ("hybrid", "ranks"),
+    "hybrid+rerank": ("rerank", "scores"),
 }
-"""The rows by name, each with the mode of search that it is."""
+"""The rows by name, each with the mode of search that it is, and how that fuses."""
 
 Progress = Callable[[int, int], None]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -92,13 +94,14 @@ def open_rows(
     from contextpull.adapters import push
     from contextpull.retrieval.models import Models
 
-    if any(ROWS[name] != "lexical" for name in names):
+    if any(ROWS[name][0] != "lexical" for name in names):
         if embed:
             searched = _with_vectors(searched, named)
         _ = searched.snapshot.dense  # what is wrong with it is said before the first question
     models = Models(reranker=named.reranker, api_key=named.api_key)
     for name in names:
-        yield name, push.Push(searched, ROWS[name], models)
+        mode, fusion = ROWS[name]
+        yield name, push.Push(searched, mode, models, fusion)
 
 
 def _with_vectors(searched: "Searched", named: RowModels) -> "Searched":

@@ -49,6 +49,8 @@ class Terms(NamedTuple):
     phrases: list[str]
     only_phrases: bool
     """Whether nothing that tells sections apart stands outside the quotes."""
+    is_exact: bool
+    """Whether it names something exactly: an identifier, a code span, a quoted phrase."""
 
     @property
     def is_empty(self) -> bool:
@@ -64,13 +66,15 @@ def terms_of(text: str) -> Terms:
     words = Counter(word for word in analyzers().written.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
     names = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
+    names = list(dict.fromkeys(names))
     unquoted = analyzers().written.analyze(_QUOTED.sub(" ", text)) if phrases else []
     return Terms(
         words=telling or dict(words),
-        names=list(dict.fromkeys(names)),
+        names=names,
         runs=RUN.findall(text),
         phrases=phrases,
         only_phrases=bool(phrases) and STOP_WORDS.issuperset(unquoted),
+        is_exact=bool(names or phrases or "`" in text),
     )
 
 
