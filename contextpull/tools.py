@@ -62,7 +62,7 @@ class SearchArguments(_Arguments):
     limit: Whole = Field(default=10, ge=1, le=50)
     offset: Whole = Field(default=0, ge=0, le=1000)
     mode: Mode | None = Field(
-        default=None, description="How to rank; best left out. Only lexical works without models"
+        default=None, description="Ranking; leave out for what suits the store"
     )
 
 

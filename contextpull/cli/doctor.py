@@ -12,7 +12,12 @@ from contextpull.cli.options import json_option, store_option
 from contextpull.errors import StoreError
 
 _CORE = ("mcp", "tantivy", "google-re2", "pyromark", "pydantic", "pathspec", "filelock")
-_EXTRAS = {"eval": ("numpy",)}
+_EXTRAS = {
+    "eval": ("numpy",),
+    "onnx": ("faiss-cpu", "numpy", "onnxruntime", "tokenizers"),
+    "dense": ("faiss-cpu", "numpy", "sentence-transformers"),
+    "endpoint": ("faiss-cpu", "numpy", "openai"),
+}
 
 
 @click.command("doctor")
@@ -83,6 +88,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f" {store['chars']:,} characters; {store['left_out']:,} files left out",
         f"cut with     {', '.join(f'{name} {value}' for name, value in store['settings'].items())}",
     ]
+    if store["embedder"]:
+        lines.append(f"vectors      {store['vectors']:,} of {store['embedder']}")
     lines += [f"problem      {problem}" for problem in store["problems"]]
     if store["new"] or store["changed"] or store["gone"]:
         lines.append(

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextpull.documents.discovery import discover
-from contextpull.errors import InvalidInput
+from contextpull.errors import InvalidInput, StoreError
 from contextpull.store.database import FILE, Database
+from contextpull.store.dense import FOLDER, read_manifest
 from contextpull.store.derived import derived_problems
 from contextpull.store.parsing import is_unchanged
 
@@ -29,6 +30,10 @@ class StoreState(NamedTuple):
     changed: int
     gone: int
     """Files that came, changed or went since the last ingest."""
+    embedder: str
+    """The model whose vectors the store keeps; empty for none."""
+    vectors: int
+    """Sections that have their vector."""
 
     @property
     def is_current(self) -> bool:
@@ -45,6 +50,9 @@ def store_state(store: Path) -> StoreState:
     documents, sections, chars = database.counts()
     known = {document.path: document for document in database.documents()}
     problems = [*database.check(), *derived_problems(store, database)]
+    vectors = _vectors(store, database)
+    if database.embedder and vectors < sections:
+        problems.append(f"{sections - vectors:,} sections have no vector yet")
     new = changed = gone = 0
     try:
         found = {file.path: file for file in discover(Path(database.root), store).files}
@@ -69,4 +77,16 @@ def store_state(store: Path) -> StoreState:
         new=new,
         changed=changed,
         gone=gone,
+        embedder=database.embedder,
+        vectors=vectors,
     )
+
+
+def _vectors(store: Path, database: Database) -> int:
+    """How many vectors belong to the sections as they are; none where they are behind."""
+    try:
+        manifest = read_manifest(store / FOLDER)
+    except StoreError:
+        return 0
+    of_now = (manifest.numbering, manifest.generation) == (database.numbering, database.generation)
+    return manifest.vectors if of_now and database.embedder else 0

@@ -27,8 +27,12 @@ FLAT_UP_TO = 16_384
 _MANIFEST = "manifest.json"
 _INDEX = "index.faiss"
 _FORMAT = 1
-_PROBED_SHARE = 0.1
-"""Of the lists, those that a query looks into."""
+_PROBED_SHARE = 0.15
+_MOST_COMPARED = 32_000
+"""A query looks into this share of the lists, or into as many as hold so many vectors.
+
+benchmarks/retrieval has what that finds of the true neighbours.
+"""
 _TRAINED_WITH = 40
 """Vectors for each centroid to be found by; more change little."""
 _GROWN_TOO_FAR = 2
@@ -66,14 +70,18 @@ class DenseIndex:
 
         Raises StoreError when there is none that this program can read, MissingExtra without faiss.
         """
-        self.folder, self.manifest = _newest(folder)
-        faiss = _faiss()
+        found = _newest(folder)
         try:
-            self._index = faiss.read_index(str(self.folder / _INDEX), faiss.IO_FLAG_MMAP_IFC)
-        except RuntimeError as error:
-            raise StoreError(f"The dense index at {str(folder)!r} is damaged.") from error
-        if self._index.ntotal != self.manifest.vectors:
-            raise StoreError(f"The dense index at {str(folder)!r} is damaged.")
+            self._open(*found)
+        except StoreError:
+            # A writer may have put another in its place since; what stays is no better now.
+            if (newer := _newest(folder)) == found:
+                raise
+            self._open(*newer)
+
+    def _open(self, place: Path, manifest: Manifest) -> None:
+        self._index = _read(place, manifest, _faiss().IO_FLAG_MMAP_IFC)
+        self.folder, self.manifest = place, manifest
 
     def search(
         self,
@@ -85,6 +93,7 @@ class DenseIndex:
     ) -> list[Near]:
         """The `limit` sections whose vectors are closest to a vector of length 1, closest first.
 
+        Nothing is close to a vector of zeros.
         `within` restricts the search to sections by number. `exact` compares with every vector.
         Raises StoreError when the vector has another number of dimensions.
         """
@@ -93,6 +102,8 @@ class DenseIndex:
                 f"The query has {vector.size} dimensions, the sections {self._index.d}: they come"
                 " from different models. Ingest again with --embedder."
             )
+        if not vector.any():
+            return []
         faiss = _faiss()
         faiss.omp_set_num_threads(1)  # one query is too little work to share; this thread only
         selector = None if within is None else faiss.IDSelectorBitmap(_bitmap(within))
@@ -112,7 +123,8 @@ class DenseIndex:
         if not self.manifest.trained_on:
             return faiss.SearchParameters(sel=selector)
         lists = self._index.nlist
-        probed = lists if every_list else math.ceil(lists * _PROBED_SHARE)
+        share = min(_PROBED_SHARE, _MOST_COMPARED / self.manifest.vectors)
+        probed = lists if every_list else math.ceil(lists * share)
         return faiss.SearchParametersIVF(sel=selector, nprobe=probed)
 
 
@@ -128,21 +140,20 @@ class DenseWriter:
         self._manifest = made_of
         self._index: Any = None
         self._trained_on = 0
-        kept = self._take_over(set(wanted), len(wanted))
+        self._is_same = False
+        kept = self._take_over(set(wanted))
         self.missing = [number for number in wanted if number not in kept]
         """The numbers of the sections that still need a vector, in the order of `wanted`."""
 
-    def _take_over(self, wanted: set[int], count: int) -> set[int]:
+    def _take_over(self, wanted: set[int]) -> set[int]:
         """Begin with the vectors of the newest index that are still wanted; their numbers."""
         try:
-            folder, before = _newest(self._folder)
-            if not _continues(before, self._manifest) or _must_start_afresh(before, count):
-                return set()
-            index = _faiss().read_index(str(folder / _INDEX))
-        except (StoreError, RuntimeError):
+            before, index = _serving(self._folder, self._manifest, len(wanted))
+        except StoreError:
             return set()
         had = set(_numbers(index))
         self._index, self._trained_on = index, before.trained_on
+        self._is_same = had == wanted and before.generation == self._manifest.generation
         self._remove(had - wanted)
         return had & wanted
 
@@ -175,19 +186,33 @@ class DenseWriter:
             return
         metric = faiss.METRIC_INNER_PRODUCT
         self._index = faiss.IndexIVFFlat(flat, dimensions, _lists(count), metric)
+        self._index.cp.min_points_per_centroid = (
+            1  # a few less than it likes are no warning's worth
+        )
         self._index.train(sample)
         self._trained_on = count
 
     def add(self, numbers: Sequence[int], vectors: "NDArray[float32]") -> None:
-        """Add vectors, a row each, of length 1."""
+        """Add vectors, a row each, of length 1.
+
+        Raises StoreError when they have another number of dimensions than those before.
+        """
         import numpy as np
 
+        if vectors.shape[1] != self._index.d:
+            raise StoreError(
+                f"The model {self._manifest.model!r} gives vectors of {vectors.shape[1]} numbers,"
+                f" and gave the store some of {self._index.d}: there is another one behind its name"
+                " by now. Ingest with --no-vectors, then with --embedder."
+            )
         self._index.add_with_ids(np.ascontiguousarray(vectors), np.array(numbers, dtype=np.int64))
 
     def commit(self) -> None:
         """Put the index in place of all earlier ones; a reader keeps what it has open."""
-        if self._index is None:  # no section, no vector
+        if self._index is None or not self._index.ntotal:  # no section, no vector
             remove_dense(self._folder)
+            return
+        if self._is_same:
             return
         faiss = _faiss()
         name = f"{self._manifest.fingerprint}-{self._manifest.generation}"
@@ -213,17 +238,12 @@ def read_manifest(folder: Path) -> Manifest:
     return _newest(folder)[1]
 
 
-def numbers_in(folder: Path, made_of: Manifest) -> set[int]:
-    """The sections that the newest index holds vectors for that the same model made."""
+def numbers_in(folder: Path, made_of: Manifest, count: int) -> set[int]:
+    """The sections whose vectors a DenseWriter of `count` sections would take over."""
     try:
-        newest, before = _newest(folder)
-        if _continues(before, made_of):
-            return set(
-                _numbers(_faiss().read_index(str(newest / _INDEX), _faiss().IO_FLAG_MMAP_IFC))
-            )
-    except (StoreError, RuntimeError):
-        pass
-    return set()
+        return set(_numbers(_serving(folder, made_of, count, _faiss().IO_FLAG_MMAP_IFC)[1]))
+    except StoreError:
+        return set()
 
 
 def remove_dense(folder: Path) -> None:
@@ -234,7 +254,9 @@ def remove_dense(folder: Path) -> None:
 def _newest(folder: Path) -> tuple[Path, Manifest]:
     found = [(manifest.generation, path, manifest) for path, manifest in _manifests(folder)]
     if not found:
-        raise StoreError(f"There is no dense index at {str(folder)!r}.")
+        raise StoreError(
+            f"There is no dense index at {str(folder)!r}: contextpull ingest makes it."
+        )
     _, path, manifest = max(found)
     return path, manifest
 
@@ -251,6 +273,25 @@ def _manifests(folder: Path) -> Iterator[tuple[Path, Manifest]]:
 def new_manifest(model: str, fingerprint: str, numbering: str, generation: int) -> Manifest:
     """What is known of an index before its vectors are there."""
     return Manifest(_FORMAT, model, fingerprint, numbering, generation, 0, 0)
+
+
+def _serving(folder: Path, made_of: Manifest, count: int, flags: int = 0) -> tuple[Manifest, Any]:
+    """The newest index, to go on from to one of `count` sections; StoreError where none serves."""
+    place, before = _newest(folder)
+    if not _continues(before, made_of) or _must_start_afresh(before, count):
+        raise StoreError("The newest index is no ground for another.")
+    return before, _read(place, before, flags)
+
+
+def _read(place: Path, manifest: Manifest, flags: int) -> Any:
+    damaged = f"The dense index at {str(place)!r} is damaged: contextpull ingest makes it anew."
+    try:
+        index = _faiss().read_index(str(place / _INDEX), flags)
+    except RuntimeError as error:
+        raise StoreError(damaged) from error
+    if index.ntotal != manifest.vectors:
+        raise StoreError(damaged)
+    return index
 
 
 def _continues(before: Manifest, made_of: Manifest) -> bool:

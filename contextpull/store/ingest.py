@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import Discovery, SourceFile, discover
 from contextpull.errors import StoreBusy, StoreConflict, StoreDamaged, StoreError, StoreNotFound
-from contextpull.store import flat_text, lexical
+from contextpull.store import dense, flat_text, lexical
 from contextpull.store.database import (
     FILE,
     Database,
@@ -143,7 +143,7 @@ def writing(store: Path, root: Path | None = None) -> Iterator[None]:
 
 def _check_place(store: Path, root: Path | None) -> None:
     """Refuse a folder in which a store would overwrite files that are not a store's."""
-    strangers = [store / name for name in (lexical.FOLDER, flat_text.FILE)]
+    strangers = [store / name for name in (lexical.FOLDER, dense.FOLDER, flat_text.FILE)]
     if root is not None and root.resolve() == store.resolve():
         strangers = [root]
     elif (store / LOCK).exists() or (store / FILE).exists():
