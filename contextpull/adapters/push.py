@@ -11,7 +11,7 @@ from contextpull.documents.markdown import read_markdown
 from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import Embedder
 from contextpull.retrieval.models import Models
-from contextpull.retrieval.ranking import Fusion, rank
+from contextpull.retrieval.ranking import BEST_FUSION, Fusion, rank
 from contextpull.store import Snapshot, open_store
 from contextpull.store.building import build_store, whole_document
 from contextpull.store.embedding import embed_store
@@ -39,7 +39,7 @@ class Push:
         searched: Searched,
         mode: Mode,
         models: Models | None = None,
-        fusion: Fusion = "scores",
+        fusion: Fusion = BEST_FUSION,
     ) -> None:
         """Rank what is searched; every mode but `lexical` needs vectors there, and models."""
         self._searched = searched

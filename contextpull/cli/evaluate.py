@@ -11,7 +11,7 @@ import click
 
 from contextpull.cli.judged import beir_command
 from contextpull.cli.rows import (
-    ROWS,
+    ROWS_HELP,
     RowModels,
     open_rows,
     progress,
@@ -40,7 +40,7 @@ Examples:
   contextpull eval run --questions questions.jsonl --store .contextpull
   contextpull eval run --questions questions.jsonl --sections sections.jsonl --k 10 --json
 
-Rows: {", ".join(ROWS)}.
+{ROWS_HELP}
 
 Exit code: 0 when every question was answered, 1 when one failed (it is listed and counts as a
 miss), 2 when nothing could be measured.

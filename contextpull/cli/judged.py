@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from contextpull.cli.rows import (
-    ROWS,
+    ROWS_HELP,
     RowModels,
     open_rows,
     progress,
@@ -42,7 +42,7 @@ Examples:
   contextpull eval beir collections/* --store stores --json
   contextpull eval beir scifact --split train --queries 100 --per-query queries.jsonl
 
-Rows: {", ".join(ROWS)}.
+{ROWS_HELP}
 
 Exit code: 0 when every query was answered, 1 when one failed (it is listed and counts as a miss),
 2 when nothing could be measured.

@@ -50,8 +50,8 @@ embedder_option = click.option(
     "--embedder",
     metavar="MODEL",
     envvar="CONTEXTPULL_EMBEDDER",
-    help="The model that makes vectors: a pack of `contextpull models`, a folder with an ONNX model,"
-    " st:NAME for sentence-transformers, or URL#NAME for an OpenAI-compatible endpoint.",
+    help="The model that makes vectors: a pack of `contextpull models`, a folder with an ONNX"
+    " model, st:NAME for sentence-transformers, or URL#NAME for an OpenAI-compatible endpoint.",
 )
 reranker_option = click.option(
     "--reranker",

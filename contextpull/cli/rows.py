@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
@@ -14,17 +15,21 @@ from contextpull.config import Mode, cache_folder
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
-    from contextpull.retrieval.ranking import Fusion
     from contextpull.types import Retriever
 
-ROWS: dict[str, tuple[Mode, "Fusion"]] = {
+ROWS: dict[str, tuple[Mode, Literal["scores", "ranks"]]] = {
     "bm25": ("lexical", "scores"),
     "dense": ("dense", "scores"),
     "hybrid": ("hybrid", "scores"),
     "hybrid-rrf": ("hybrid", "ranks"),
     "hybrid+rerank": ("rerank", "scores"),
 }
-"""The rows by name, each with the mode of search that it is, and how that fuses."""
+"""The rows by name, each with the mode of search that it is, and by what that fuses."""
+ROWS_HELP = (
+    f"Rows: {', '.join(ROWS)}. hybrid-rrf is reciprocal rank fusion, k = 60. A number behind a"
+    " hybrid says what words weigh: hybrid:0.7 gives them 0.7 and vectors 0.3, hybrid-rrf:2 twice"
+    " the weight of vectors."
+)
 
 Progress = Callable[[int, int], None]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -33,11 +38,30 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def _row_names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.split(","))
     for name in names:
-        if name not in ROWS:
+        row, weight = _parts(name)
+        if row not in ROWS:
             raise click.BadParameter(f"{name!r} is no row. Choose from: {', '.join(ROWS)}.")
+        if weight is not None and not _is_weight(row, weight):
+            raise click.BadParameter(
+                f"{name!r}: hybrid takes 0 to 1, hybrid-rrf any number from 0."
+            )
         if names.count(name) > 1:
             raise click.BadParameter(f"{name!r} is named more than once.")
     return names
+
+
+def _parts(name: str) -> tuple[str, float | None]:
+    """A row's name and what words weigh in it; not a number where that is none."""
+    row, colon, weight = name.partition(":")
+    try:
+        return row, float(weight) if colon else None
+    except ValueError:
+        return row, nan
+
+
+def _is_weight(row: str, weight: float) -> bool:
+    mode, by = ROWS[row]
+    return mode in {"hybrid", "rerank"} and 0 <= weight <= (1 if by == "scores" else inf)
 
 
 rows_option = click.option(
@@ -93,15 +117,17 @@ def open_rows(
     # The engine behind it takes a moment to load, which `--help` should not wait for.
     from contextpull.adapters import push
     from contextpull.retrieval.models import Models
+    from contextpull.retrieval.ranking import Fusion
 
-    if any(ROWS[name][0] != "lexical" for name in names):
+    if any(ROWS[_parts(name)[0]][0] != "lexical" for name in names):
         if embed:
             searched = _with_vectors(searched, named)
         _ = searched.snapshot.dense  # what is wrong with it is said before the first question
     models = Models(reranker=named.reranker, api_key=named.api_key)
     for name in names:
-        mode, fusion = ROWS[name]
-        yield name, push.Push(searched, mode, models, fusion)
+        row, weight = _parts(name)
+        mode, by = ROWS[row]
+        yield name, push.Push(searched, mode, models, Fusion(by, weight))
 
 
 def _with_vectors(searched: "Searched", named: RowModels) -> "Searched":

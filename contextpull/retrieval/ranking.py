@@ -11,10 +11,18 @@ from contextpull.store.embedding import embedded_text
 from contextpull.store.lexical import Scored
 from contextpull.store.querying import terms_of
 
-Fusion = Literal["scores", "ranks"]
-"""How two rankings become one: by `combined`, or by `reciprocal_rank_fusion`."""
 
-FUSED = 100
+class Fusion(NamedTuple):
+    """How two rankings become one."""
+
+    by: Literal["scores", "ranks"] = "scores"
+    """By `combined`, or by `reciprocal_rank_fusion`."""
+    words: float | None = None
+    """What words weigh: of 1 altogether for scores, beside 1 for ranks; None for what is best."""
+
+
+BEST_FUSION = Fusion()
+FUSED = 200
 """The best of each ranking that are fused."""
 RERANKED = 20
 """The best that a cross-encoder reads; each costs it up to 100 ms of one processor."""
@@ -45,7 +53,7 @@ def rank(
     depth: int,
     documents: Sequence[int] | None,
     models: Models,
-    fusion: Fusion = "scores",
+    fusion: Fusion = BEST_FUSION,
 ) -> Ranking:
     """Rank sections for a query; `documents` restricts them to documents by number.
 
@@ -92,15 +100,17 @@ def combined(
     return {number: round(score, _FUSED_DIGITS) for number, score in scores.items()}
 
 
-def reciprocal_rank_fusion(*rankings: Sequence[int], k: int = 60) -> dict[int, float]:
-    """The fused score of everything that is ranked: the sum of 1 / (k + rank), from rank 1.
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[int]], weights: Sequence[float], k: int = 60
+) -> dict[int, float]:
+    """The fused score of everything that is ranked: the sum of weight / (k + rank), from rank 1.
 
-    Cormack, Clarke and Buettcher, SIGIR 2009.
+    Cormack, Clarke and Buettcher, SIGIR 2009, where every weight is 1.
     """
     scores: dict[int, float] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, weights, strict=True):
         for place, number in enumerate(ranking, start=1):
-            scores[number] = scores.get(number, 0.0) + 1 / (k + place)
+            scores[number] = scores.get(number, 0.0) + weight / (k + place)
     return scores
 
 
@@ -137,10 +147,13 @@ def _fused(
 ) -> Ranking:
     """Both rankings as one; what lacks a quoted phrase stays behind what holds it, or away."""
     terms = terms_of(query)
-    if fusion == "ranks":
-        scores = reciprocal_rank_fusion(_in_order(snapshot, words), _in_order(snapshot, near))
+    if fusion.by == "ranks":
+        weight = 1.0 if fusion.words is None else fusion.words
+        orders = [_in_order(snapshot, words), _in_order(snapshot, near)]
+        scores = reciprocal_rank_fusion(orders, [weight, 1.0])
     else:
-        share = SHARE_WHEN_EXACT if terms.is_exact else SHARE_OF_WORDS
+        best = SHARE_WHEN_EXACT if terms.is_exact else SHARE_OF_WORDS
+        share = best if fusion.words is None else fusion.words
         scores = combined(_scores(words), _scores(near), share)
     holding = {each.number for each in words if each.has_phrases}
     fused = [
