@@ -34,7 +34,7 @@ class Weights(NamedTuple):
     headings: float = 0.6
     context: float = 0.2
     identifiers: float = 2.0
-    definitions: float = 1.0
+    definitions: float = 3.0
     characters: float = 1.0
 
 

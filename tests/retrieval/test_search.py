@@ -220,6 +220,27 @@ def test_the_section_that_defines_a_name_ranks_above_those_that_use_it(tools: To
     assert ids(found.text)[0] == "environment.md#uv_cache_dir"
 
 
+def test_a_definition_ranks_above_a_use_that_repeats_the_name_and_its_words(tools: Tools) -> None:
+    found = tools(
+        {
+            "variables.md": (
+                "# Variables\n\n## LOADER_CACHE_DIR\n\nThe folder that downloaded parts are kept in."
+                " The default lies in the home folder.\n\n## LOADER_LOG_LEVEL\n\nHow much is logged.\n"
+            ),
+            "pipeline.md": (
+                "# Pipeline\n\nThe job sets `LOADER_CACHE_DIR` to a folder that outlives it, prints"
+                " `LOADER_CACHE_DIR`, and clears `LOADER_CACHE_DIR` at the end of the week. The loader"
+                " has a cache in a dir of its own.\n"
+            ),
+            **{
+                f"{n}.md": f"# Other {n}\n\nA page about something else, number {n}.\n"
+                for n in "12345"
+            },
+        }
+    ).call("search", {"query": "LOADER_CACHE_DIR"})
+    assert ids(found.text)[0] == "variables.md#loader_cache_dir"
+
+
 def test_what_a_document_says_of_itself_finds_its_first_section(tools: Tools) -> None:
     session = tools(
         {

@@ -1,0 +1,85 @@
+"""Transcripts that outlive the run which made them, kept under all that would change them."""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from contextpull.errors import EvaluationError
+from contextpull.eval.transcripts import Transcript
+
+FINAL = frozenset({"ok", "max_turns", "no_answer", "refused"})
+"""Outcomes that are the model's own doing, and so are results; every other one is tried again."""
+_KEY_DIGITS = 32
+
+
+def ledger_key(**parts: object) -> str:
+    """32 hexadecimal digits for everything that changes an answer, by name."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+class Ledger:
+    """A file of transcripts, one a line, that is only ever added to; for any number of threads.
+
+    What a run was killed over is the line that it was writing, which is passed over when read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read what is there. Raises EvaluationError for a line that is no transcript."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._kept: dict[str, Transcript] = dict(_read(path))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: str) -> Transcript | None:
+        """The transcript under a key, or None."""
+        return self._kept.get(key)
+
+    def add(self, key: str, transcript: Transcript) -> bool:
+        """Keep a transcript, on the disk when this returns; False for one that is no result."""
+        if transcript.outcome not in FINAL:
+            return False
+        line = json.dumps({"key": key, "transcript": transcript.model_dump(mode="json")})
+        with self._lock:
+            self._kept[key] = transcript
+            self._append(line)
+        return True
+
+    def _append(self, line: str) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                if file.read(1) != b"\n":  # the rest of a line that was being written at the end
+                    file.write(b"\n")
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _read(path: Path) -> Iterator[tuple[str, Transcript]]:
+    if not path.exists():
+        return
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record: Mapping[str, object] = json.loads(line)
+        except ValueError:
+            continue  # torn by the end of the process that wrote it
+        try:
+            yield str(record["key"]), Transcript.model_validate(record["transcript"])
+        except (KeyError, TypeError, ValidationError) as error:
+            raise EvaluationError(
+                f"{path}, line {number}: this is no transcript of this version ({error})."
+                " Name another folder, or delete that file: the questions will be asked again."
+            ) from error
