@@ -1,4 +1,4 @@
-"""Corpora written on the spot, and the tools over them."""
+"""Corpora written on the spot, the tools over them, and tiny models."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from contextpull import open_store
 from contextpull.store.ingest import ingest
 from contextpull.tools import ToolSession
+from tests.tiny_models import write_embedder, write_reranker
 
 Files = Mapping[str, str | bytes]
 Tools = Callable[[Files], ToolSession]
@@ -33,6 +34,20 @@ def tools_over(folder: Path, files: Files) -> ToolSession:
 def tools(tmp_path: Path) -> Tools:
     """Ingest files and give back the tools over them."""
     return lambda files: tools_over(tmp_path, files)
+
+
+@pytest.fixture(scope="session")
+def tiny_embedder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an embedder; whoever wants to change it takes a copy."""
+    pytest.importorskip("onnx")
+    return write_embedder(tmp_path_factory.mktemp("models") / "embedder")
+
+
+@pytest.fixture(scope="session")
+def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reranker."""
+    pytest.importorskip("onnx")
+    return write_reranker(tmp_path_factory.mktemp("models") / "reranker")
 
 
 def ids(text: str) -> list[str]:

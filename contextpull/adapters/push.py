@@ -57,7 +57,9 @@ class Push:
         if ranking.notes:
             raise ModelUnavailable(" ".join(ranking.notes))
         ids = self._searched.ids
-        ranked = sorted((each.rank, ids[each.number]) for each in ranking.scored)
+        ranked = sorted(
+            (each.rank, ids[each.number]) for each in ranking.scored if each.number in ids
+        )
         return [section_id for _, section_id in ranked[:k]]
 
 

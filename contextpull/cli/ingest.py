@@ -70,11 +70,14 @@ def ingest_command(
     Exit code: 0, 1 when no document was found or the vectors that the store keeps could not be
     brought up to date, 2 for an error.
     """
+    from contextpull.models.specs import parse_spec
     from contextpull.store.embedding import forget_vectors
     from contextpull.store.ingest import ingest, stored_settings
 
     if embedder and no_vectors:
         raise click.UsageError("Give either --embedder or --no-vectors.")
+    if embedder:
+        parse_spec(embedder, "embedder")  # a slip of the pen is said before the folder is read
     given = {name: value for name, value in cutting.items() if value is not None}
     settings = stored_settings(store) or CutSettings()
     with progress_bar("reading", "bytes") as progress:

@@ -66,12 +66,15 @@ def serve_command(
     from contextpull.store.database import FILE
 
     models = Models(reranker=reranker, api_key=api_key)
-    if (path / FILE).is_file():
+    is_store = (path / FILE).is_file()
+    if embedder and (is_store or no_ingest):
+        raise click.UsageError("A store that is served as it is keeps its vectors: no --embedder.")
+    if is_store:
         corpus = Corpus(path, None)
     else:
         where = store or _store_for(path)
         click.echo(f"contextpull: serving {path} from the store {where}", err=True)
-        vectors = Vectors(embedder, api_key, cache_folder(os.environ))
+        vectors = Vectors(embedder, api_key, cache_folder(os.environ) / "vectors")
         corpus = Corpus(where, None if no_ingest else path, vectors=vectors)
     serve_stdio(corpus, snippets=snippets, mode=mode, models=models, structured=structured)
 

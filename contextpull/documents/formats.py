@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import PurePosixPath
 
 from contextpull.errors import DocumentError, MissingExtra
 from contextpull.types import ParsedDocument
@@ -47,7 +46,8 @@ def format_for(suffix: str) -> Format | None:
 
 def format_of(path: str) -> Format | None:
     """The format of the file at this path, by its name."""
-    return format_for(PurePosixPath(path).suffix)
+    stem, _, ending = path.rpartition("/")[2].rpartition(".")
+    return format_for(f".{ending}") if stem else None
 
 
 def reader_of(path: str) -> Reader:

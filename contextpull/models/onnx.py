@@ -191,6 +191,8 @@ class _Network:
 
 
 def _session(folder: ModelFolder, feature: str) -> "InferenceSession":
+    # It writes an id of the machine and reports events unless it is told not to before it loads.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:

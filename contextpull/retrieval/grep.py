@@ -1,36 +1,25 @@
 """Grep: every line that matches, in document order, in time linear in the text."""
 
-import os
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import re2
 
 from contextpull.errors import InvalidInput
 from contextpull.retrieval.paths import matching_documents
+from contextpull.retrieval.scanning import LONGEST_PATTERN, Scan
+from contextpull.retrieval.sieve import sieve_of
 from contextpull.retrieval.snippets import clip_line
 from contextpull.store import Snapshot
-from contextpull.store.flat_text import Extent, FlatText
+from contextpull.store.flat_text import FlatText
 from contextpull.store.records import StoredSection
 
 MOST_LINES = 100
 MOST_CONTEXT = 10
-LONGEST_PATTERN = 1_000
 LONGEST_LINE = 240
 MOST_COUNTED = 10_000
 """Matching lines are counted up to this."""
 
-_SECONDS = 1.0
-"""A pattern that takes longer, which only a contrived one does, ends with what was found."""
-_WINDOW = 128 * 1024
-_STEPS_AT_ONCE = 500_000_000
-"""The engine cannot be stopped while it looks at one window: so many steps take half a second."""
-_OVERLAP = 4 * LONGEST_PATTERN + 96
-"""Bytes of a line cut into windows that are looked at twice: no literal text is missed."""
-_PARALLEL_BYTES = 8 * 1024 * 1024
-_LINE_END = ord("\n")
 _LINEWISE = "(?m)"
 
 
@@ -84,7 +73,9 @@ def grep(
     chosen = matching_documents(snapshot, paths) if paths else None
     numbers = None if chosen is None else {document.number for document in chosen}
     limit = max(1, min(limit, MOST_LINES))
-    found = _Scan(snapshot.text, compiled).run(numbers, max(MOST_COUNTED, offset + limit))
+    sieve = sieve_of(pattern, regex=regex, case_sensitive=compiled.options.case_sensitive)
+    scan = Scan(snapshot.text, compiled, sieve)
+    found = scan.run(numbers, max(MOST_COUNTED, offset + limit))
     page = found.offsets[offset : offset + limit]
     documents = {snapshot.text.document_at(each) for each in found.offsets}
     return GrepResult(
@@ -160,103 +151,6 @@ def _explained(pattern: str, error: Exception) -> str:
             "Lookarounds and back-references are not part of RE2; a plain pattern must do. " + hint
         )
     return f"The regular expression {pattern[:100]!r} cannot be used: {detail}. {hint}"
-
-
-class _Found(NamedTuple):
-    offsets: list[int]
-    """Where each matching line's first match begins, in document order."""
-    is_complete: bool
-    notes: tuple[str, ...]
-
-
-class _Scan:
-    """One pass over the flat text, in as many threads as there are processors."""
-
-    def __init__(self, text: FlatText, pattern: Any) -> None:
-        self._text = text
-        self._pattern = pattern
-        self._deadline = time.monotonic() + _SECONDS
-        self._out_of_time = False
-        self._longest = max(4 * _OVERLAP, _STEPS_AT_ONCE // max(1, pattern.programsize))
-        self._has_cut_lines = False
-
-    def run(self, documents: set[int] | None, most: int) -> _Found:
-        extents = self._text.extents(documents)
-        shares = _shares(self._text, extents)
-        if len(shares) == 1:
-            offsets = self._lines(shares[0], most)
-        else:
-            with ThreadPoolExecutor(len(shares)) as pool:
-                parts = pool.map(lambda share: self._lines(share, most), shares)
-                offsets = [offset for part in parts for offset in part]
-        return _Found(
-            offsets[:most], len(offsets) < most and not self._out_of_time, tuple(self._notes())
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if self._out_of_time:
-            yield (
-                f"Stopped after {_SECONDS} s: this expression is slow. "
-                "Simplify it (bound less, repeat less) or narrow it with paths."
-            )
-        if self._has_cut_lines:
-            yield (
-                f"Lines over {self._longest // 2:,} bytes were looked at in pieces; in them a"
-                f" match of more than {_OVERLAP:,} may be missing."
-            )
-
-    def _lines(self, extents: Sequence[Extent], most: int) -> list[int]:
-        """The first match of each matching line; the engine runs outside the interpreter's lock."""
-        text, search = self._text.bytes, self._pattern.search
-        found: list[int] = []
-        for start, stop in extents:
-            while start < stop:
-                if time.monotonic() > self._deadline:
-                    self._out_of_time = True
-                    return found
-                at, end = start, self._window_end(start, stop)
-                while at < end and (match := search(text, at, end)) is not None:
-                    offset = match.start()
-                    if offset >= end:
-                        break
-                    found.append(offset)
-                    if len(found) >= most:
-                        return found
-                    at = text.find(b"\n", match.end(), stop) + 1 or stop
-                is_inside_line = end < stop and text[end - 1] != _LINE_END
-                start = max(at, end - _OVERLAP if is_inside_line else end)
-        return found
-
-    def _window_end(self, start: int, stop: int) -> int:
-        """Where a span of whole lines ends, small enough to look at the clock behind it."""
-        least, most = start + min(_WINDOW, self._longest // 2), start + self._longest
-        if least >= stop:
-            return stop
-        end = self._text.bytes.find(b"\n", least - 1, min(most, stop)) + 1
-        if not end and most < stop:
-            self._has_cut_lines = True
-        return end or min(most, stop)
-
-
-def _shares(text: FlatText, extents: list[Extent]) -> list[list[Extent]]:
-    """The extents in order, dealt out evenly to the processors when there is much to scan."""
-    size = sum(extent.end - extent.start for extent in extents)
-    count = os.cpu_count() or 1
-    if size < _PARALLEL_BYTES or count == 1:
-        return [extents]
-    target = size // min(count, 8) + 1
-    shares: list[list[Extent]] = [[]]
-    room = target
-    for extent in extents:
-        start = extent.start
-        while extent.end - start > room:
-            cut = text.bytes.find(b"\n", start + room, extent.end) + 1 or extent.end
-            shares[-1].append(Extent(start, cut))
-            shares.append([])
-            start, room = cut, target
-        shares[-1].append(Extent(start, extent.end))
-        room -= extent.end - start
-    return [share for share in shares if share]
 
 
 def _matches(snapshot: Snapshot, offsets: Sequence[int], context: int) -> Iterator[GrepMatch]:

@@ -1,8 +1,7 @@
 """Index: the table of contents, as much detail as a budget of characters allows."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextpull.errors import InvalidInput
@@ -85,45 +84,45 @@ def _documents(
     sections = sum(document.sections for document in documents)
     counts = f"{_count(len(documents), 'document')}, {_count(sections, 'section')}"
     heading = f"{name}: {counts}."
-    forms: list[Callable[[Sequence[StoredDocument]], list[str]]] = [
-        _with_summaries,
-        _with_titles,
-        _names_by_folder,
-        partial(_folders, folder=folder),
-    ]
-    lines: list[str] = []
-    for form in forms:
-        lines = form(documents)
-        if len(heading) + sum(len(line) + 1 for line in lines) <= budget:
-            break
+    forms = _with_summaries, _with_titles, _names_by_folder
+    fitting = (_if_they_fit(form(documents), budget - len(heading)) for form in forms)
+    lines = next((lines for lines in fitting if lines is not None), None)
+    if lines is None:
+        lines = _folders(documents, folder)
     _check_offset(offset, len(lines))
     return _page(heading, lines, offset, budget)
 
 
-def _with_summaries(documents: Sequence[StoredDocument]) -> list[str]:
-    lines = []
-    for document in documents:
-        line = (
-            f"{document.path} ({document.sections}): {_on_one_line(document.title, _TITLE_CHARS)}"
-        )
+def _if_they_fit(lines: Iterable[str], room: int) -> list[str] | None:
+    """The lines, of which no more are made than fit."""
+    made = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return None
+        made.append(line)
+    return made
+
+
+def _with_summaries(documents: Iterable[StoredDocument]) -> Iterator[str]:
+    for document, line in zip(documents, _with_titles(documents), strict=True):
         summary = _on_one_line(document.description, _SUMMARY_CHARS)
-        lines.append(f"{line}. {summary}" if summary else line)
-    return lines
+        yield f"{line}. {summary}" if summary else line
 
 
-def _with_titles(documents: Sequence[StoredDocument]) -> list[str]:
-    return [
-        f"{document.path} ({document.sections}): {_on_one_line(document.title, _TITLE_CHARS)}"
-        for document in documents
-    ]
+def _with_titles(documents: Iterable[StoredDocument]) -> Iterator[str]:
+    for document in documents:
+        title = _on_one_line(document.title, _TITLE_CHARS)
+        yield f"{document.path} ({document.sections}): {title}"
 
 
-def _names_by_folder(documents: Sequence[StoredDocument]) -> list[str]:
+def _names_by_folder(documents: Iterable[StoredDocument]) -> Iterator[str]:
     names: dict[str, list[str]] = defaultdict(list)
     for document in documents:
         parent, _, name = document.path.rpartition("/")
         names[parent].append(name)
-    return [f"{parent or '.'}/: {', '.join(names[parent])}" for parent in sorted(names)]
+    for parent in sorted(names):
+        yield f"{parent or '.'}/: {', '.join(names[parent])}"
 
 
 def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
@@ -149,7 +148,7 @@ def _folders(documents: Sequence[StoredDocument], folder: str) -> list[str]:
         more = ", …" if len(members) > _EXAMPLES else ""
         counts = f"{_count(len(members), 'document')}, {_count(sections, 'section')}"
         lines.append(f"{folder}{name}/ ({counts}): {titles}{more}")
-    return lines + _with_titles(files)
+    return [*lines, *_with_titles(files)]
 
 
 def _page(heading: str, lines: Sequence[str], offset: int, budget: int) -> Listing:

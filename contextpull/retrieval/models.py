@@ -10,6 +10,7 @@ from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import Embedder, open_embedder
 from contextpull.models.reranking import Reranker, open_reranker
 from contextpull.store.dense import Manifest
+from contextpull.store.querying import LONGEST_QUERY
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -45,13 +46,16 @@ class Models:
         Raises ModelUnavailable when that model cannot be used now or is another one by now,
         MissingExtra and InvalidInput as `open_embedder` does.
         """
+        query = _asked(query)
         key = (made_of.fingerprint, query)
-        if key not in self._vectors:
-            vector = self._trying(made_of.model, lambda: self._embed(made_of, query))
-            while len(self._vectors) >= _KEPT_VECTORS:
-                self._vectors.pop(next(iter(self._vectors)), None)
-            self._vectors[key] = vector
-        return self._vectors[key]
+        vector = self._vectors.get(key)
+        if vector is None:
+            vector = self._trying(made_of.fingerprint, lambda: self._embed(made_of, query))
+            with self._lock:
+                while len(self._vectors) >= _KEPT_VECTORS:
+                    del self._vectors[next(iter(self._vectors))]
+                self._vectors[key] = vector
+        return vector
 
     def rerank_scores(self, query: str, texts: list[str]) -> list[float]:
         """How well each text answers the query, by the cross-encoder; higher is better.
@@ -59,15 +63,15 @@ class Models:
         Raises ModelUnavailable, MissingExtra and InvalidInput as `open_reranker` does.
         """
         name = self._reranker_name
-        return self._trying(name, lambda: self._reranker(name).scores(query, texts))
+        return self._trying(name, lambda: self._reranker(name).scores(_asked(query), texts))
 
     def _embed(self, made_of: Manifest, query: str) -> "NDArray[float32]":
         with self._lock:
-            if made_of.model not in self._embedders:
-                self._embedders[made_of.model] = open_embedder(
-                    made_of.model, api_key=self._api_key, models=self._packs
-                )
-            embedder = self._embedders[made_of.model]
+            embedder = self._embedders.get(made_of.model)
+            # What is open may be what the name stood for before it was installed anew.
+            if embedder is None or embedder.fingerprint != made_of.fingerprint:
+                embedder = open_embedder(made_of.model, api_key=self._api_key, models=self._packs)
+                self._embedders[made_of.model] = embedder
         if embedder.fingerprint != made_of.fingerprint:
             raise ModelUnavailable(
                 f"The model {made_of.model!r} is not the one that made the vectors of this store."
@@ -84,7 +88,7 @@ class Models:
     def _trying(self, name: str, use: Callable[[], _Used]) -> _Used:
         failed_at, failure = self._failures.get(name, (0.0, None))
         if failure is not None and time.monotonic() < failed_at + _WAIT_AFTER_FAILURE:
-            raise failure
+            raise ModelUnavailable(str(failure)) from failure
         try:
             used = use()
         except ModelUnavailable as error:
@@ -92,3 +96,8 @@ class Models:
             raise
         self._failures.pop(name, None)
         return used
+
+
+def _asked(query: str) -> str:
+    """What models see of a query: as much as words are searched for, and no halves of letters."""
+    return query[:LONGEST_QUERY].encode("utf-8", "replace").decode()

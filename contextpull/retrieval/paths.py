@@ -38,7 +38,7 @@ def matching_documents(snapshot: Snapshot, patterns: Sequence[str]) -> list[Stor
     for pattern in patterns:
         wanted = normal_path(pattern[:LONGEST_PATTERN])
         exact = snapshot.documents.get(pattern)
-        found = [exact] if exact else _meant_by(snapshot.documents, wanted)
+        found = [exact] if exact else _meant_by(snapshot, wanted)
         if not found:
             near = nearest(wanted, _with_folders(snapshot.documents))
             raise PathNotFound(pattern[:LONGEST_PATTERN], near)
@@ -71,7 +71,8 @@ def _with_folders(paths: Iterable[str]) -> list[str]:
     return [*dict.fromkeys(path.rpartition("/")[0] + "/" for path in every if "/" in path), *every]
 
 
-def _meant_by(documents: dict[str, StoredDocument], pattern: str) -> list[StoredDocument]:
+def _meant_by(snapshot: Snapshot, pattern: str) -> list[StoredDocument]:
+    documents = snapshot.documents
     if not pattern:
         return list(documents.values())
     if pattern in documents:
@@ -80,9 +81,11 @@ def _meant_by(documents: dict[str, StoredDocument], pattern: str) -> list[Stored
         inside = [each for path, each in documents.items() if path.startswith(f"{pattern}/")]
         if inside:
             return inside
+    lines, by_start = snapshot.path_lines
     for case_sensitive in (True, False):
-        glob = _glob(pattern, case_sensitive)
-        found = [document for path, document in documents.items() if glob.fullmatch(path)]
+        starts = (hit.start() for hit in _glob(pattern, case_sensitive).finditer(lines))
+        # An empty match at a line's end is one of the engine's next attempt, not of a path.
+        found = [by_start[start] for start in starts if start in by_start]
         if found:
             return found
     return []
@@ -90,12 +93,16 @@ def _meant_by(documents: dict[str, StoredDocument], pattern: str) -> list[Stored
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str, case_sensitive: bool) -> Any:
-    """A linear-time expression for a document, folder or glob; brackets stand for themselves."""
-    wild = re2.escape(pattern)
+    """A linear-time expression for the lines that a document, folder or glob means.
+
+    Brackets stand for themselves.
+    """
+    wild = re2.escape(pattern.replace("\n", "\0"))
     wild = wild.replace(r"\*\*\/", "(?:.*/)?").replace(r"\*\*", ".*")
     wild = wild.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
     anywhere = "" if "/" in pattern else "(?:.*/)?"
     options = re2.Options()
     options.case_sensitive = case_sensitive
-    options.dot_nl = True
-    return re2.compile(f"{anywhere}{wild}(?:/.*)?", options)
+    options.never_nl = True
+    options.never_capture = True
+    return re2.compile(f"(?m)^{anywhere}{wild}(?:/.*)?$", options)

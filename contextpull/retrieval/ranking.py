@@ -24,6 +24,8 @@ class Fusion(NamedTuple):
 BEST_FUSION = Fusion()
 FUSED = 200
 """The best of each ranking that are fused."""
+MOST_HOLDING = 2_000
+"""Of the sections that hold what a query has in quotes; further ones are taken not to."""
 RERANKED = 20
 """The best that a cross-encoder reads; each costs it up to 100 ms of one processor."""
 SHARE_OF_WORDS = 0.5
@@ -70,8 +72,11 @@ def rank(
         notes.append(f"Ranked by words alone, without vectors: {_short(error)}")
     if mode == "dense" and near is not None:
         return near
-    words = _by_words(snapshot, query, FUSED if near or mode == "rerank" else depth, documents)
-    ranking = _fused(snapshot, query, words.scored, near.scored, fusion) if near else words
+    if near or mode == "rerank":
+        words = _best_by_words(snapshot, query, documents)
+        ranking = _fused(query, words, near.scored, fusion) if near else Ranking(words, True)
+    else:
+        ranking = _by_words(snapshot, query, depth, documents)
     if mode == "rerank":
         try:
             ranking = _reranked(snapshot, query, ranking.scored, models)
@@ -121,13 +126,22 @@ def _by_words(
     return Ranking(scored, len(scored) < depth)
 
 
+def _best_by_words(snapshot: Snapshot, query: str, documents: Sequence[int] | None) -> list[Scored]:
+    """The best by words in their order, equal ones by id; of those with all quotes, all."""
+    most = MOST_HOLDING if terms_of(query).phrases else 2 * FUSED  # room for equal scores
+    scored = _in_order(snapshot, snapshot.index.search(query, most, documents))
+    holding = sum(each.has_phrases for each in scored) if most == MOST_HOLDING else 0
+    return scored[: max(FUSED, holding)]
+
+
 def _by_vectors(
     snapshot: Snapshot, query: str, depth: int, documents: Sequence[int] | None, models: Models
 ) -> Ranking:
     dense = snapshot.dense
     vector = models.query_vector(dense.manifest, query)
     near = dense.search(vector, depth, _numbers_in(snapshot, documents))
-    return Ranking([Scored(each.number, each.cosine) for each in near], len(near) < depth)
+    scored = [Scored(each.number, each.cosine) for each in near]
+    return Ranking(_in_order(snapshot, scored), len(near) < depth)
 
 
 def _numbers_in(snapshot: Snapshot, documents: Sequence[int] | None) -> list[range] | None:
@@ -138,18 +152,12 @@ def _numbers_in(snapshot: Snapshot, documents: Sequence[int] | None) -> list[ran
     return [document.section_numbers for document in every if document.number in wanted]
 
 
-def _fused(
-    snapshot: Snapshot,
-    query: str,
-    words: Sequence[Scored],
-    near: Sequence[Scored],
-    fusion: Fusion,
-) -> Ranking:
+def _fused(query: str, words: Sequence[Scored], near: Sequence[Scored], fusion: Fusion) -> Ranking:
     """Both rankings as one; what lacks a quoted phrase stays behind what holds it, or away."""
     terms = terms_of(query)
     if fusion.by == "ranks":
         weight = 1.0 if fusion.words is None else fusion.words
-        orders = [_in_order(snapshot, words), _in_order(snapshot, near)]
+        orders = [[each.number for each in ranking] for ranking in (words, near)]
         scores = reciprocal_rank_fusion(orders, [weight, 1.0])
     else:
         best = SHARE_WHEN_EXACT if terms.is_exact else SHARE_OF_WORDS
@@ -168,7 +176,7 @@ def _fused(
 def _reranked(snapshot: Snapshot, query: str, scored: Sequence[Scored], models: Models) -> Ranking:
     """The best by what a cross-encoder thinks of them; behind them the others, as they were."""
     by_number = {each.number: each for each in scored}
-    order = _in_order(snapshot, scored)
+    order = [each.number for each in _in_order(snapshot, scored)]
     sections = snapshot.database.sections(order[:RERANKED])
     texts = [embedded_text(section) for section in sections]
     logits = models.rerank_scores(query, texts) if texts else []
@@ -184,12 +192,11 @@ def _scores(scored: Sequence[Scored]) -> dict[int, float]:
     return {each.number: each.score for each in scored}
 
 
-def _in_order(snapshot: Snapshot, scored: Sequence[Scored]) -> list[int]:
-    """The numbers of sections, best first; equal ones by id."""
+def _in_order(snapshot: Snapshot, scored: Sequence[Scored]) -> list[Scored]:
+    """Best first, equal ones by id; sections that the store does not hold are left out."""
     addresses = snapshot.database.addresses([each.number for each in scored])
     known = [each for each in scored if each.number in addresses]
-    known.sort(key=lambda each: (each.rank, addresses[each.number].id))
-    return [each.number for each in known]
+    return sorted(known, key=lambda each: (each.rank, addresses[each.number].id))
 
 
 def _short(error: ContextPullError) -> str:

@@ -59,7 +59,8 @@ def search(
     Without a `mode` both words and vectors count where the store keeps vectors, else words alone.
     `models` are loaded when they are needed, and may be used by any number of searches.
 
-    Any string is a query. Sections that hold what stands in double quotes come first.
+    Any string is a query. Sections that hold what stands in double quotes come first, but for
+    `dense`, which knows no quotes.
     Raises PathNotFound when one of `paths` means no document.
     """
     limit = max(1, min(limit, MOST_HITS))

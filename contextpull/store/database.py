@@ -37,12 +37,13 @@ CREATE TABLE sections (
     headings TEXT NOT NULL, other_headings TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     repeated_header TEXT NOT NULL, start INTEGER NOT NULL, first_line INTEGER NOT NULL,
     fingerprint INTEGER NOT NULL);
-CREATE INDEX sections_by_fingerprint ON sections (fingerprint);
 CREATE TABLE anchors (
     document INTEGER NOT NULL, slug TEXT NOT NULL, section INTEGER NOT NULL,
     PRIMARY KEY (document, slug)) WITHOUT ROWID;
 CREATE TABLE skipped (path TEXT NOT NULL, reason TEXT NOT NULL);
 """
+_INDEX = "CREATE INDEX IF NOT EXISTS sections_by_fingerprint ON sections (fingerprint)"
+"""Made last: fingerprints come in no order, and each would be put into another page."""
 _SECTION_COLUMNS = (
     "s.number, s.document, d.path, s.slug, s.headings, s.other_headings, s.kind, s.text,"
     " s.repeated_header, s.start, s.first_line, s.fingerprint"
@@ -179,12 +180,14 @@ class Database:
         """Each document that has sections, by path, with their numbers and texts in order."""
         for document in self.documents():
             if document.sections:
-                rows = self._rows(
-                    "SELECT number, text FROM sections"
-                    " WHERE number BETWEEN ? AND ? ORDER BY number",
-                    _numbers(document),
-                )
-                yield document, rows
+                yield document, self.texts_of(document)
+
+    def texts_of(self, document: StoredDocument) -> list[tuple[int, str]]:
+        """The numbers and texts of the sections of one document, in reading order."""
+        return self._rows(
+            "SELECT number, text FROM sections WHERE number BETWEEN ? AND ? ORDER BY number",
+            _numbers(document),
+        )
 
     def check(self) -> list[str]:
         """What SQLite's own check finds wrong; empty when the file is sound."""
@@ -227,6 +230,7 @@ class DatabaseWriter:
         self._connection.execute("PRAGMA page_size = 32768")
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.execute("PRAGMA temp_store = MEMORY")  # the index is sorted there
         self._connection.execute("BEGIN")
         if copy_of is None:
             for statement in _TABLES.split(";\n"):
@@ -304,6 +308,7 @@ class DatabaseWriter:
             "embedder": embedder,
         }
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", meta.items())
+        self._connection.execute(_INDEX)
         self._connection.execute("COMMIT")
         self._connection.close()
         with self._path.open("rb") as written:

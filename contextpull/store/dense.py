@@ -35,6 +35,8 @@ benchmarks/retrieval has what that finds of the true neighbours.
 """
 _TRAINED_WITH = 40
 """Vectors for each centroid to be found by; more change little."""
+_ROUNDS = 10
+"""Of k-means; what more find cannot be measured."""
 _GROWN_TOO_FAR = 2
 """When the vectors have become so many times more than at first, the centroids are found anew."""
 
@@ -129,18 +131,25 @@ class DenseIndex:
 
 
 class DenseWriter:
-    """The next dense index in the making, on the ground of the newest one where that serves."""
+    """The next dense index in the making, on the ground of the newest one where that serves.
+
+    Only `commit` writes, and only it needs the writer's lock.
+    """
 
     def __init__(self, folder: Path, wanted: Sequence[int], made_of: Manifest) -> None:
         """Prepare vectors for the sections `wanted`, by number, with what `made_of` tells.
 
-        Its `vectors` and `trained_on` are set here.
+        Its `vectors` and `trained_on` are set here. Raises MissingExtra without faiss.
         """
+        _faiss()  # before anything is done in vain
         self._folder = folder
         self._manifest = made_of
         self._index: Any = None
         self._trained_on = 0
-        self._is_same = False
+        self._same: Path | None = None
+        """Where the index lies already, if it needs no change."""
+        self.sections = len(wanted)
+        """How many sections the index is to hold."""
         kept = self._take_over(set(wanted))
         self.missing = [number for number in wanted if number not in kept]
         """The numbers of the sections that still need a vector, in the order of `wanted`."""
@@ -148,12 +157,16 @@ class DenseWriter:
     def _take_over(self, wanted: set[int]) -> set[int]:
         """Begin with the vectors of the newest index that are still wanted; their numbers."""
         try:
-            before, index = _serving(self._folder, self._manifest, len(wanted))
+            place, before = _newest(self._folder)
+            if not _continues(before, self._manifest) or _must_start_afresh(before, len(wanted)):
+                return set()
+            index = _read(place, before)
         except StoreError:
             return set()
         had = set(_numbers(index))
         self._index, self._trained_on = index, before.trained_on
-        self._is_same = had == wanted and before.generation == self._manifest.generation
+        if had == wanted and before.generation == self._manifest.generation:
+            self._same = place
         self._remove(had - wanted)
         return had & wanted
 
@@ -186,9 +199,8 @@ class DenseWriter:
             return
         metric = faiss.METRIC_INNER_PRODUCT
         self._index = faiss.IndexIVFFlat(flat, dimensions, _lists(count), metric)
-        self._index.cp.min_points_per_centroid = (
-            1  # a few less than it likes are no warning's worth
-        )
+        self._index.cp.niter = _ROUNDS
+        self._index.cp.min_points_per_centroid = 1  # fewer than it likes are no cause for a warning
         self._index.train(sample)
         self._trained_on = count
 
@@ -212,7 +224,7 @@ class DenseWriter:
         if self._index is None or not self._index.ntotal:  # no section, no vector
             remove_dense(self._folder)
             return
-        if self._is_same:
+        if self._same and (self._same / _MANIFEST).is_file():
             return
         faiss = _faiss()
         name = f"{self._manifest.fingerprint}-{self._manifest.generation}"
@@ -236,14 +248,6 @@ def read_manifest(folder: Path) -> Manifest:
     Raises StoreError when there is none that this program can read.
     """
     return _newest(folder)[1]
-
-
-def numbers_in(folder: Path, made_of: Manifest, count: int) -> set[int]:
-    """The sections whose vectors a DenseWriter of `count` sections would take over."""
-    try:
-        return set(_numbers(_serving(folder, made_of, count, _faiss().IO_FLAG_MMAP_IFC)[1]))
-    except StoreError:
-        return set()
 
 
 def remove_dense(folder: Path) -> None:
@@ -275,15 +279,7 @@ def new_manifest(model: str, fingerprint: str, numbering: str, generation: int) 
     return Manifest(_FORMAT, model, fingerprint, numbering, generation, 0, 0)
 
 
-def _serving(folder: Path, made_of: Manifest, count: int, flags: int = 0) -> tuple[Manifest, Any]:
-    """The newest index, to go on from to one of `count` sections; StoreError where none serves."""
-    place, before = _newest(folder)
-    if not _continues(before, made_of) or _must_start_afresh(before, count):
-        raise StoreError("The newest index is no ground for another.")
-    return before, _read(place, before, flags)
-
-
-def _read(place: Path, manifest: Manifest, flags: int) -> Any:
+def _read(place: Path, manifest: Manifest, flags: int = 0) -> Any:
     damaged = f"The dense index at {str(place)!r} is damaged: contextpull ingest makes it anew."
     try:
         index = _faiss().read_index(str(place / _INDEX), flags)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from contextpull.errors import StoreError
@@ -23,6 +24,7 @@ class DerivedWriter:
     def __init__(self, store: Path, previous: Database | None, *, bytes_to_add: int) -> None:
         """Prepare to follow `previous`, or to start from nothing when it is None."""
         self._store = store
+        self._previous = previous.generation if previous else 0
         self._must_rebuild = bool(previous and _lexical_problem(store, previous.generation))
         if not self._must_rebuild:
             sections = bytes_to_add // _BYTES_PER_SECTION
@@ -46,7 +48,7 @@ class DerivedWriter:
             rebuild_lexical(self._store, database)
         else:
             self._writer.commit(database.generation)
-        rebuild_flat_text(self._store, database)
+        rebuild_flat_text(self._store, database, follows=self._previous)
 
 
 def discard(store: Path) -> None:
@@ -85,9 +87,20 @@ def rebuild_lexical(store: Path, database: Database) -> None:
     writer.commit(database.generation)
 
 
-def rebuild_flat_text(store: Path, database: Database) -> None:
-    """Write the flat text anew in the folder `store`."""
-    write_flat_text(store / flat_text.FILE, database.generation, database.texts())
+def rebuild_flat_text(store: Path, database: Database, *, follows: int = 0) -> None:
+    """Write the flat text anew in the folder `store`.
+
+    What did not change since the generation it `follows` is copied from the flat text of that.
+    """
+    previous = None
+    with suppress(StoreError):
+        previous = FlatText(store / flat_text.FILE, verify=True) if follows else None
+    if previous and previous.generation != follows:
+        previous = None
+    documents = (document for document in database.documents() if document.sections)
+    write_flat_text(
+        store / flat_text.FILE, database.generation, documents, database.texts_of, previous
+    )
 
 
 def _lexical_problem(store: Path, generation: int) -> str:

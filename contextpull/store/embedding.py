@@ -2,20 +2,19 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from contextpull.errors import StoreError
+from contextpull.errors import MissingExtra, StoreError
 from contextpull.models.embedding import Embedder, open_embedder
 from contextpull.store.database import FILE, Database, DatabaseWriter
 from contextpull.store.dense import (
     FOLDER,
+    DenseIndex,
     DenseWriter,
-    Manifest,
     new_manifest,
-    numbers_in,
     read_manifest,
     remove_dense,
 )
@@ -50,12 +49,17 @@ def embed_store(
     started = time.monotonic()
     with closing(VectorCache(cache, embedder)) as vectors:
         # Making vectors may take hours, in which others may write; the lock is for the end alone.
-        made = _make_vectors(store, embedder, vectors, progress)
-        with writing(store):
-            database = _recorded(store, embedder.name)
-            wanted = list(_section_numbers(database))
-            _write(store / FOLDER, wanted, _made_of(database, embedder), database, vectors)
-    return EmbedReport(embedder.name, len(wanted), made, time.monotonic() - started)
+        while True:
+            database = Database(store / FILE)
+            writer = _filled(database, embedder, vectors, progress)
+            with writing(store):
+                if _is_newer(Database(store / FILE), database):
+                    continue
+                _record(store, embedder.name)
+                writer.commit()
+                break
+    seconds = time.monotonic() - started
+    return EmbedReport(embedder.name, writer.sections, len(writer.missing), seconds)
 
 
 def keep_vectors(
@@ -80,11 +84,17 @@ def keep_vectors(
     return embed_store(store, embedder, cache=cache, progress=progress)
 
 
+def _is_newer(database: Database, seen: Database) -> bool:
+    return (database.numbering, database.generation) != (seen.numbering, seen.generation)
+
+
 def _is_up_to_date(store: Path, database: Database) -> bool:
     try:
         manifest = read_manifest(store / FOLDER)
+        with suppress(MissingExtra):  # nothing could be made anew without it
+            DenseIndex(store / FOLDER)
     except StoreError:
-        return False
+        return not database.counts()[1]
     return (manifest.model, manifest.numbering, manifest.generation) == (
         database.embedder,
         database.numbering,
@@ -95,70 +105,57 @@ def _is_up_to_date(store: Path, database: Database) -> bool:
 def forget_vectors(store: Path) -> None:
     """Delete the vectors of a store, and record that it is to have none."""
     with writing(store):
-        _recorded(store, "")
+        _record(store, "")
         remove_dense(store / FOLDER)
 
 
 def embedded_text(section: StoredSection) -> str:
     """The text that stands for a section: its own, below those headings that it does not show."""
     own = section.headings[-1:]
-    shows_own = bool(own) and own[0] in section.text.split("\n", 3)[0]
-    outer = section.headings[:-1] if shows_own else section.headings
-    return "\n".join([" > ".join(outer), section.text]) if outer else section.text
+    begins_with_own = bool(own) and own[0] in section.text.split("\n", 1)[0]
+    shown = {*section.other_headings, *(own if begins_with_own or section.other_headings else ())}
+    above = [heading for heading in section.headings if heading not in shown]
+    return "\n".join([" > ".join(above), section.text]) if above else section.text
 
 
-def _recorded(store: Path, model: str) -> Database:
-    """The database, once it names this model."""
+def _record(store: Path, model: str) -> None:
     database = Database(store / FILE)
     if database.embedder != model:
         writer = DatabaseWriter(database.path, database, database.generation)
         writer.commit(database.root, database.settings, model)
-        database = Database(store / FILE)
-    return database
 
 
-def _made_of(database: Database, embedder: Embedder) -> Manifest:
-    return new_manifest(
+def _filled(
+    database: Database, embedder: Embedder, vectors: VectorCache, progress: Progress | None
+) -> DenseWriter:
+    """The dense index of all sections, to be committed; their vectors made where need be."""
+    numbers = [n for document in database.documents() for n in document.section_numbers]
+    made_of = new_manifest(
         embedder.name, embedder.fingerprint, database.numbering, database.generation
     )
+    writer = DenseWriter(database.path.parent / FOLDER, numbers, made_of)
+    _make(database, writer.missing, vectors, progress)
+    if writer.is_afresh and numbers:
+        writer.train(vectors.vectors([text for _, text in _texts(database, writer.sample)]))
+    for batch in _batches(_texts(database, writer.missing)):
+        some, texts = zip(*batch, strict=True)
+        writer.add(some, vectors.vectors(texts))
+    return writer
 
 
-def _make_vectors(
-    store: Path, embedder: Embedder, vectors: VectorCache, progress: Progress | None
-) -> int:
-    """Make the vectors of all sections that the newest dense index lacks; how many it lacks."""
-    database = Database(store / FILE)
-    numbers = list(_section_numbers(database))
-    had = numbers_in(store / FOLDER, _made_of(database, embedder))
-    missing = [number for number in numbers if number not in had]
+def _make(
+    database: Database, numbers: Sequence[int], vectors: VectorCache, progress: Progress | None
+) -> None:
+    """Make the vectors of sections: what takes long, and an interrupt must not undo."""
     done = 0
-    for batch in _batches(_texts(database, missing)):
+    for batch in _batches(_texts(database, numbers)):
 
         def report(some: int, _all: int, done: int = done) -> None:
             if progress:
-                progress(done + some, len(missing))
+                progress(done + some, len(numbers))
 
         vectors.make([text for _, text in batch], report)
         done += len(batch)
-    return len(missing)
-
-
-def _write(
-    folder: Path, wanted: Sequence[int], made_of: Manifest, database: Database, vectors: VectorCache
-) -> None:
-    writer = DenseWriter(folder, wanted, made_of)
-    if writer.is_afresh and wanted:
-        sample = [text for _, text in _texts(database, writer.sample)]
-        writer.train(vectors.vectors(sample))
-    for batch in _batches(_texts(database, writer.missing)):
-        numbers, texts = zip(*batch, strict=True)
-        writer.add(numbers, vectors.vectors(texts))
-    writer.commit()
-
-
-def _section_numbers(database: Database) -> Iterator[int]:
-    for document in database.documents():
-        yield from document.section_numbers
 
 
 def _texts(database: Database, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -11,8 +11,9 @@ import struct
 import time
 import zlib
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -34,15 +35,31 @@ class Extent(NamedTuple):
     end: int
 
 
+class _Tables(NamedTuple):
+    """Where each section and each document begins, and which it is."""
+
+    section_starts: "array[int]"
+    document_starts: "array[int]"
+    section_numbers: "array[int]"
+    document_numbers: "array[int]"
+
+    @classmethod
+    def empty(cls) -> "_Tables":
+        return cls(*(array(kind) for kind in (_OFFSET, _OFFSET, _NUMBER, _NUMBER)))
+
+
 class FlatText:
     """The flat text of one generation, memory-mapped, with the section at every offset."""
 
-    def __init__(self, path: Path) -> None:
-        """Map the file; raises StoreError when it is missing or damaged."""
+    def __init__(self, path: Path, *, verify: bool = False) -> None:
+        """Map the file; raises StoreError when it is missing or damaged.
+
+        A file that was not touched since it was written is trusted, unless `verify` has it read.
+        """
         try:
             with path.open("rb") as file:
                 self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                self._read_tables(os.fstat(file.fileno()).st_mtime_ns)
+                self._read_tables(0 if verify else os.fstat(file.fileno()).st_mtime_ns)
         except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
             raise StoreError(f"The flat text {str(path)!r} cannot be used: {error}") from error
 
@@ -52,52 +69,58 @@ class FlatText:
         at, checksum = _TAIL.unpack(self.bytes[-_TAIL.size :])
         head, _, tables = self.bytes[at : -_TAIL.size].partition(b"\n")
         facts = json.loads(head)
-        # A file that was not touched since it was written need not be read to be trusted.
         if modified != facts["written"] and checksum != _checksum(self.bytes):
             raise ValueError("it is damaged")
         self.generation: int = facts["generation"]
         self.text = Extent(len(_MAGIC), at)
         counts = facts["sections"], facts["documents"]
-        columns = [array(kind) for kind in (_OFFSET, _OFFSET, _NUMBER, _NUMBER)]
+        self.tables = _Tables.empty()
         begin = 0
-        for column, count in zip(columns, counts * 2, strict=True):
+        for column, count in zip(self.tables, counts * 2, strict=True):
             column.frombytes(tables[begin : begin + count * column.itemsize])
             begin += count * column.itemsize
         if begin != len(tables):
             raise ValueError("its tables are incomplete")
-        self._section_starts, self._document_starts = columns[:2]
-        self._section_numbers, self._document_numbers = columns[2:]
 
     def section_at(self, offset: int) -> int:
         """The number of the section that holds this offset."""
-        return self._section_numbers[bisect_right(self._section_starts, offset) - 1]
+        place = bisect_right(self.tables.section_starts, offset) - 1
+        return self.tables.section_numbers[place]
 
     def section_start(self, offset: int) -> int:
         """Where the section that holds this offset begins."""
-        return self._section_starts[bisect_right(self._section_starts, offset) - 1]
+        starts = self.tables.section_starts
+        return starts[bisect_right(starts, offset) - 1]
 
     def document_extent(self, offset: int) -> Extent:
         """The extent of the document that holds this offset."""
-        index = bisect_right(self._document_starts, offset) - 1
-        last = index + 1 == len(self._document_starts)
-        return Extent(
-            self._document_starts[index],
-            self.text.end if last else self._document_starts[index + 1],
-        )
+        place = bisect_right(self.tables.document_starts, offset) - 1
+        return self.extent_of(range(place, place + 1))
 
     def document_at(self, offset: int) -> int:
         """The number of the document that holds this offset."""
-        return self._document_numbers[bisect_right(self._document_starts, offset) - 1]
+        place = bisect_right(self.tables.document_starts, offset) - 1
+        return self.tables.document_numbers[place]
+
+    def extent_of(self, places: range) -> Extent:
+        """The extent of documents that stand one after another, by their places in the tables."""
+        starts = self.tables.document_starts
+        last = places.stop == len(starts)
+        return Extent(starts[places.start], self.text.end if last else starts[places.stop])
+
+    @property
+    def places(self) -> dict[int, int]:
+        """The place in the tables of each document, by its number."""
+        return {number: place for place, number in enumerate(self.tables.document_numbers)}
 
     def extents(self, documents: set[int] | None) -> list[Extent]:
         """Spans that hold exactly these documents, in order; neighbours are joined."""
         if documents is None:
             return [self.text]
-        ends = [*self._document_starts[1:], self.text.end]
+        starts = self.tables.document_starts
+        ends = [*starts[1:], self.text.end]
         joined: list[Extent] = []
-        for number, start, end in zip(
-            self._document_numbers, self._document_starts, ends, strict=True
-        ):
+        for number, start, end in zip(self.tables.document_numbers, starts, ends, strict=True):
             if number in documents:
                 begins = joined.pop().start if joined and joined[-1].end == start else start
                 joined.append(Extent(begins, end))
@@ -105,51 +128,97 @@ class FlatText:
 
 
 def write_flat_text(
-    path: Path, generation: int, texts: Iterable[tuple[StoredDocument, list[tuple[int, str]]]]
+    path: Path,
+    generation: int,
+    documents: Iterable[StoredDocument],
+    texts_of: Callable[[StoredDocument], list[tuple[int, str]]],
+    previous: FlatText | None = None,
 ) -> None:
-    """Write the file anew and put it in place in one step."""
-    section_starts, document_starts = array(_OFFSET), array(_OFFSET)
-    section_numbers, document_numbers = array(_NUMBER), array(_NUMBER)
+    """Write the file anew and put it in place in one step.
+
+    `texts_of` gives the numbers and texts of a document's sections; a document that `previous`
+    holds under the same number is copied from there instead.
+    """
+    places = previous.places if previous else {}
+
+    def moved(indexed: tuple[int, StoredDocument]) -> int | None:
+        """The same for documents that stand one after another in `previous` as well."""
+        index, document = indexed
+        return places[document.number] - index if document.number in places else None
+
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with unfinished.open("wb") as raw:
-        file = _Checked(raw)
-        at = file.write(_MAGIC)
-        for document, sections in texts:
-            document_starts.append(at)
-            document_numbers.append(document.number)
-            text = ""
-            for number, text in _with_plain_line_ends(sections):
-                section_starts.append(at)
-                section_numbers.append(number)
-                at += file.write(text.encode())
-            if not text.endswith("\n"):
-                at += file.write(b"\n")
-        facts = {
-            "generation": generation,
-            "sections": len(section_starts),
-            "documents": len(document_starts),
-            "written": time.time_ns(),
-        }
-        file.write(json.dumps(facts).encode() + b"\n")
-        for column in (section_starts, document_starts, section_numbers, document_numbers):
-            file.write(column.tobytes())
-        raw.write(_TAIL.pack(at, file.checksum))
-        raw.flush()
-        os.fsync(raw.fileno())
-    os.utime(unfinished, ns=(facts["written"], facts["written"]))
+    with unfinished.open("wb") as file:
+        writer = _Writer(file)
+        for distance, run in groupby(enumerate(documents), moved):
+            if previous is None or distance is None:
+                for _, document in run:
+                    writer.add(document.number, texts_of(document))
+            else:
+                copied = [index + distance for index, _ in run]
+                writer.copy(previous, range(copied[0], copied[-1] + 1))
+        written = writer.finish(generation)
+        file.flush()
+        os.fsync(file.fileno())
+    os.utime(unfinished, ns=(written, written))
     unfinished.replace(path)
 
 
-class _Checked:
-    """Writes to a file and keeps the checksum of what was written."""
+class _Writer:
+    """Writes the text, then the tables, and keeps the checksum of what was written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.checksum = 0
+        self._checksum = 0
+        self._tables = _Tables.empty()
+        self._at = 0
+        self._write(_MAGIC)
 
-    def write(self, data: bytes) -> int:
-        self.checksum = zlib.crc32(data, self.checksum)
-        return self._file.write(data)
+    def add(self, number: int, sections: list[tuple[int, str]]) -> None:
+        """Append a document."""
+        self._tables.document_starts.append(self._at)
+        self._tables.document_numbers.append(number)
+        text = ""
+        for section, text in _with_plain_line_ends(sections):
+            self._tables.section_starts.append(self._at)
+            self._tables.section_numbers.append(section)
+            self._write(text.encode())
+        if not text.endswith("\n"):
+            self._write(b"\n")
+
+    def copy(self, source: FlatText, places: range) -> None:
+        """Append documents that stand one after another in another flat text."""
+        extent, tables = source.extent_of(places), source.tables
+        moved = self._at - extent.start
+        documents = slice(places.start, places.stop)
+        sections = slice(*(bisect_left(tables.section_starts, edge) for edge in extent))
+        for own, starts in (
+            (self._tables.section_starts, tables.section_starts[sections]),
+            (self._tables.document_starts, tables.document_starts[documents]),
+        ):
+            own.extend(start + moved for start in starts)
+        self._tables.section_numbers.extend(tables.section_numbers[sections])
+        self._tables.document_numbers.extend(tables.document_numbers[documents])
+        with memoryview(source.bytes) as content, content[extent.start : extent.end] as text:
+            self._write(text)
+
+    def finish(self, generation: int) -> int:
+        """Append the tables and the facts; the time that the facts say it was written."""
+        end = self._at
+        facts = {
+            "generation": generation,
+            "sections": len(self._tables.section_starts),
+            "documents": len(self._tables.document_starts),
+            "written": time.time_ns(),
+        }
+        self._write(json.dumps(facts).encode() + b"\n")
+        for column in self._tables:
+            self._write(column.tobytes())
+        self._file.write(_TAIL.pack(end, self._checksum))
+        return facts["written"]
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._checksum = zlib.crc32(data, self._checksum)
+        self._at += self._file.write(data)
 
 
 def _checksum(content: mmap.mmap) -> int:

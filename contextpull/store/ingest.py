@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,6 +25,7 @@ from contextpull.store.database import (
     DatabaseWriter,
     remove_leftovers,
 )
+from contextpull.store.dense import read_manifest
 from contextpull.store.derived import DerivedWriter, discard, rebuild
 from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest_of, parse_file, settled
 from contextpull.store.records import Skipped, StoredDocument
@@ -202,19 +203,21 @@ class _Ingest:
     def _run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
         if verify and self._previous and (problems := self._previous.check()):
             raise StoreDamaged(str(self._store), problems[0])
-        known = {each.path: each for each in self._previous.documents()} if self._previous else {}
-        plan = self._plan(found, known, verify)
+        documents = self._previous.documents() if self._previous else []
+        plan = self._plan(found, {each.path: each for each in documents}, verify)
         if self._previous is None or plan.changes_content or self._recut:
-            self._write(plan, progress)
+            documents = self._write(plan, progress)
         else:
             self._touch(plan.to_touch)
             self._repair()
-        return self._report(plan)
+        return self._report(plan, documents)
 
     def _give_up_previous(self) -> None:
         self._previous = None
         self._recut = False
         self._notes = ["the store was damaged; it was built again from the corpus"]
+        with suppress(StoreError):  # the database may have been past telling
+            self._embedder = self._embedder or read_manifest(self._store / dense.FOLDER).model
 
     def _open_previous(self) -> Database | None:
         self._recut = False
@@ -281,7 +284,8 @@ class _Ingest:
             writer.commit(self._root, self._recorded_settings(), self._embedder)
             self._previous = Database(self._store / FILE)
 
-    def _write(self, plan: _Plan, progress: Progress | None) -> None:
+    def _write(self, plan: _Plan, progress: Progress | None) -> list[StoredDocument]:
+        """Commit what the plan says; every document of the new generation."""
         if self._previous is None:
             discard(self._store)
         generation = self._previous.generation + 1 if self._previous else 1
@@ -309,6 +313,7 @@ class _Ingest:
             raise
         self._previous = Database(self._store / FILE)
         derived.commit(self._previous)
+        return self._previous.documents()
 
     def _parse(self, files: Sequence[SourceFile], total: int) -> Iterator[ParsedFile]:
         """Read and cut, in order; in worker processes when there is much to read."""
@@ -335,9 +340,8 @@ class _Ingest:
         problems = rebuild(self._store, self._previous)
         self._notes += [f"{problem}; it was built again" for problem in problems]
 
-    def _report(self, plan: _Plan) -> IngestReport:
+    def _report(self, plan: _Plan, documents: Sequence[StoredDocument]) -> IngestReport:
         assert self._previous is not None
-        documents = self._previous.documents()
         count, sections, chars = self._previous.counts()
         problems = [Skipped(each.path, each.problem) for each in documents if each.problem]
         warnings = [Skipped(each.path, each.warnings) for each in documents if each.warnings]

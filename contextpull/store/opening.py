@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,6 +71,16 @@ class Snapshot:
         if index.manifest.numbering != self.database.numbering:
             raise StoreError("the vectors are behind; contextpull ingest makes new ones.")
         return index
+
+    @cached_property
+    def path_lines(self) -> tuple[bytes, dict[int, StoredDocument]]:
+        """The paths of the documents, a line each, and the document of each line by its offset.
+
+        NUL, which no path holds, stands for a line break within a path.
+        """
+        lines = [path.replace("\n", "\0").encode() + b"\n" for path in self.documents]
+        starts = accumulate(map(len, lines), initial=0)
+        return b"".join(lines), dict(zip(starts, self.documents.values(), strict=False))
 
     @cached_property
     def paths_by_lower(self) -> dict[str, list[str]]:

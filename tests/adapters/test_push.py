@@ -1,4 +1,4 @@
-"""The push row `bm25`, over a store and over passages."""
+"""The push row `bm25`, over a store and over passages; the others are in test_push_rows."""
 
 import io
 from pathlib import Path
@@ -11,6 +11,7 @@ from contextpull.adapters.push import (
     bm25_over_passages,
     bm25_over_store,
     over_passages,
+    over_store,
 )
 from contextpull.adapters.ragbisect import load_passages, save_passages
 from contextpull.store.ingest import ingest
@@ -30,8 +31,9 @@ def a_store(tmp_path: Path, documents: dict[str, str]) -> Path:
 
 
 def test_a_store_is_ranked_by_what_its_sections_say(tmp_path: Path) -> None:
-    retriever = bm25_over_store(a_store(tmp_path, DOCUMENTS))
-    assert list(retriever.ids) == [
+    store = a_store(tmp_path, DOCUMENTS)
+    retriever = bm25_over_store(store)
+    assert list(over_store(store).ids.values()) == [
         "cache.md#cache",
         "cache.md#clear-the-cache",
         "network.md#network",
@@ -47,8 +49,9 @@ def test_exported_sections_rank_as_the_store_they_come_from(tmp_path: Path) -> N
     save_passages(written, passages(open_store(store).snapshot()))
     exported = tmp_path / "sections.jsonl"
     exported.write_text(written.getvalue())
-    from_store, from_file = bm25_over_store(store), bm25_over_passages(load_passages(exported))
-    assert list(from_file.ids) == list(from_store.ids)
+    loaded = load_passages(exported)
+    from_store, from_file = bm25_over_store(store), bm25_over_passages(loaded)
+    assert [passage.id for passage in loaded] == list(over_store(store).ids.values())
     for query in ("clear the cache", "--no-cache", "proxy", "entries on disk"):
         assert from_file.retrieve(query, 3) == from_store.retrieve(query, 3)
 

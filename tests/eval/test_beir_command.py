@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from contextpull.adapters.push import Searched
 from contextpull.cli import judged as command
 from contextpull.cli.main import cli
+from contextpull.cli.rows import RowModels
 from tests.judged import DOCUMENTS, QRELS, lines, write_collection
 
 
@@ -34,8 +36,8 @@ def two_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     opened = command.open_rows
 
-    def open_rows(names: object, searched: object) -> object:
-        yield from opened(["bm25"], searched)  # type: ignore[arg-type]
+    def open_rows(names: object, searched: Searched, models: RowModels) -> object:
+        yield from opened(["bm25"], searched, models)
         yield "nothing", Nothing()
 
     monkeypatch.setattr(command, "open_rows", open_rows)

@@ -181,7 +181,7 @@ def test_a_key_that_cannot_be_one_is_not_repeated() -> None:
 @pytest.mark.parametrize("library", ["openai", "numpy"])
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[eval\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[endpoint\]'"):
         open_embedder("http://127.0.0.1:9/v1#tiny")
 
 

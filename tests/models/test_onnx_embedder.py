@@ -1,6 +1,8 @@
 """Embedders over a folder with an ONNX file, through `open_embedder`."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -275,3 +277,16 @@ def test_a_missing_library_names_the_extra(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[onnx\]'"):
         open_embedder(str(embedder_folder))
+
+
+def test_a_model_that_runs_leaves_nothing_in_the_home_folder(
+    embedder_folder: Path, tmp_path: Path
+) -> None:
+    code = (
+        f"from contextpull.models.embedding import open_embedder as o; o({str(embedder_folder)!r})"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(home.rglob("*")) == []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from contextpull import open_store
 from contextpull.retrieval import grep as grepping
+from contextpull.retrieval import scanning
 from contextpull.retrieval.grep import grep
 from contextpull.store.ingest import ingest
 from tests.conftest import write_corpus
@@ -100,7 +101,7 @@ def test_threads_find_what_one_finds(tmp_path: Path, monkeypatch) -> None:  # ty
     snapshot = open_store(tmp_path / "store").snapshot()
     given_ = [("line 7 3", {}), ("3$", {"regex": True}), ("line", {"paths": ["01.txt", "1?.txt"]})]
     alone = [grep(snapshot, pattern, limit=100, **more) for pattern, more in given_]
-    monkeypatch.setattr(grepping, "_PARALLEL_BYTES", 1)
-    monkeypatch.setattr(grepping, "_WINDOW", 100)
+    monkeypatch.setattr(scanning, "_PIECE", 2_000)
+    monkeypatch.setattr(scanning, "_WINDOW", 100)
     monkeypatch.setattr("os.cpu_count", lambda: 5)
     assert [grep(snapshot, pattern, limit=100, **more) for pattern, more in given_] == alone

@@ -158,3 +158,19 @@ def test_the_smallest_budget_still_gives_one_entry_and_the_way_on(
     assert len(listing.lines) == 1
     assert (listing.next_offset, listing.remaining) == (1, 2)
     assert len(listing.text) < 170
+
+
+def test_the_form_changes_with_one_character_of_the_budget(tools: Tools, tmp_path: Path) -> None:
+    tools(pages(3, "guide/") | pages(2, "other/"))
+    snapshot = open_store(tmp_path / "store").snapshot()
+    forms = [list_contents(snapshot)]
+    for _ in range(3):
+        size = len(forms[-1].text)
+        assert list_contents(snapshot, budget=size).lines[0] == forms[-1].lines[0]
+        forms.append(list_contents(snapshot, budget=size - 1))
+    assert [form.lines[0] for form in forms] == [
+        "guide/page-0000.md (1): Title 0. What page 0 is about is said in a sentence.",
+        "guide/page-0000.md (1): Title 0",
+        "guide/: page-0000.md, page-0001.md, page-0002.md",
+        "guide/ (3 documents, 3 sections): Title 0, Title 1, Title 2",
+    ]

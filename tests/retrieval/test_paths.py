@@ -1,8 +1,19 @@
 """What a path means: a document, a folder or a glob, also when it is written a little wrong."""
 
-import pytest
+import re
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextpull.errors import PathNotFound
+from contextpull.retrieval.paths import matching_documents, normal_path
+from contextpull.store import Snapshot
+from contextpull.store.database import new_document
 from tests.conftest import Tools
+from tests.properties import same_every_time
 
 FILES = {
     path: f"# {path}\n\nThe zebra of {path} stands here, and so it is found.\n"
@@ -131,3 +142,46 @@ def test_among_many_documents_the_nearest_is_still_found(tools: Tools) -> None:
     assert "Closest ids: guide/installation.md#i" in result.text
     result = session.call("search", {"query": "x", "paths": "referense"})
     assert "reference/" in result.text
+
+
+NAMES = st.lists(
+    st.sampled_from(["a", "b", "A", "ab", ".md", "\n", "ſ", "s", "["]), min_size=1
+).map("".join)
+PATHS = st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), max_size=8, unique=True)
+GLOBS = st.lists(
+    st.sampled_from(["*", "**", "**/", "?", "/", "a", "b", "A", ".md", "\n", "s", "["]), max_size=6
+).map("".join)
+
+
+def over(paths: list[str]) -> Snapshot:
+    """A snapshot of which only the paths are known."""
+    documents = [new_document(path, None, size=0, mtime_ns=0, digest=b"") for path in sorted(paths)]
+    database: Any = SimpleNamespace(documents=lambda: documents)
+    unused: Any = None
+    return Snapshot(database, unused, unused)
+
+
+def meant(glob: str, paths: list[str]) -> list[str]:
+    """The paths that a glob means, looked at one by one."""
+    glob = normal_path(glob)
+    for flags in (re.DOTALL, re.DOTALL | re.IGNORECASE):
+        parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+        wild = "".join(
+            parts.get(part, re.escape(part)) for part in re.findall(r"(?s)\*\*/|\*\*|.", glob)
+        )
+        anywhere = "" if "/" in glob else "(?:.*/)?"
+        expression = re.compile(f"{anywhere}{wild}(?:/.*)?", flags)
+        if found := [path for path in sorted(paths) if not glob or expression.fullmatch(path)]:
+            return found
+    return []
+
+
+@same_every_time(500)
+@given(PATHS, GLOBS)
+def test_a_glob_means_every_path_that_matches_it_by_itself(paths: list[str], glob: str) -> None:
+    try:
+        found = [each.path for each in matching_documents(over(paths), [glob])]
+    except PathNotFound:
+        found = []
+    exact = [path for path in paths if path in {glob, normal_path(glob)}][:1]
+    assert found == (exact or meant(glob, paths))

@@ -5,6 +5,7 @@ python -m tests.store.killed_ingest events FOLDER STORE N    dies at the N-th sy
 python -m tests.store.killed_ingest progress FOLDER STORE    prints a line per file, to be killed
 python -m tests.store.killed_ingest between FOLDER STORE     dies when the database is committed
 
+Where the store keeps vectors it goes on to those.
 With 0 for N it lives, and the last line that it prints is how many events there were.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from contextpull.store.database import FILE
 from contextpull.store.derived import DerivedWriter
+from contextpull.store.embedding import keep_vectors
 from contextpull.store.ingest import ingest
 
 
@@ -41,6 +43,7 @@ def main(how: str, folder: str, store: str, number: str = "0") -> None:
     if how == "between":
         DerivedWriter.commit = lambda *_: os._exit(9)  # type: ignore[method-assign]
     ingest(Path(folder), Path(store), progress=lambda *_: print("file", flush=True))
+    keep_vectors(Path(store), model=None, cache=None)
     print(death.count)
 
 
