@@ -37,7 +37,7 @@ Scores = dict[str, dict[str, float]]
 
 def main() -> None:
     arguments = parse()
-    collections = sorted(path for path in (arguments.data / "judged").iterdir() if path.is_dir())
+    collections = sorted(path.parent for path in arguments.data.glob("judged/*/corpus.jsonl"))
     print(f"# Retrieval benchmark\n\n{machine()}\n", flush=True)
     report = beir(collections, ROWS, arguments.work / "stores")
     print(judged(report), flush=True)

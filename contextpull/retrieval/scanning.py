@@ -22,8 +22,8 @@ _OVERLAP = 4 * LONGEST_PATTERN + 96
 """Bytes of a line cut into windows that are looked at twice: no literal text is missed."""
 _PIECE = 4 * 1024 * 1024
 _MOST_THREADS = 8
-_NEIGHBOURHOOD = 16 * 1024
-"""Bytes behind a hit of the sieve that the pattern is tried on too: hits may lie close together."""
+_NEIGHBOURHOOD = 8 * 1024
+"""Bytes behind a hit of the sieve that the pattern is tried on too; more with every further hit."""
 _LINE_END = ord("\n")
 
 
@@ -118,11 +118,12 @@ class Scan:
         if self._sieve is None:
             yield from self._first_matches(start, end)
             return
-        text, search = self._text.bytes, self._sieve.search
+        text, search, reach = self._text.bytes, self._sieve.search, _NEIGHBOURHOOD
         while start < end and (hit := search(text, start, end)) is not None:
             begin = text.rfind(b"\n", start, hit.start()) + 1 or start
-            start = text.find(b"\n", min(hit.end() + _NEIGHBOURHOOD, end), end) + 1 or end
+            start = text.find(b"\n", min(hit.end() + reach, end), end) + 1 or end
             yield from self._first_matches(begin, start)
+            reach *= 2
 
     def _first_matches(self, start: int, end: int) -> Iterator[int]:
         text, search = self._text.bytes, self._pattern.search

@@ -105,6 +105,10 @@ def test_the_first_lines_are_found_however_the_text_is_dealt_out(
     assert found.is_complete == (most > ALL)
 
 
+def text_of(data: bytes) -> Any:
+    return SimpleNamespace(bytes=data, extents=lambda _: [Extent(0, len(data))])
+
+
 @pytest.mark.parametrize("pattern", ["straw", "needle"])
 def test_in_a_line_that_is_cut_a_literal_is_found_wherever_it_stands(
     monkeypatch: pytest.MonkeyPatch, pattern: str
@@ -117,7 +121,6 @@ def test_in_a_line_that_is_cut_a_literal_is_found_wherever_it_stands(
     assert (sieve is not None) == (pattern == "straw")
     for place in range(300):
         data = f"before\n{'-' * place}{pattern}{'-' * (300 - place)}\nafter\n".encode()
-        text: Any = SimpleNamespace(bytes=data, extents=lambda _, end=len(data): [Extent(0, end)])
-        found = Scan(text, compiled, sieve).run(None, 10)
+        found = Scan(text_of(data), compiled, sieve).run(None, 10)
         assert found.offsets == [len("before\n") + place]
         assert "were looked at in pieces" in found.notes[0]
