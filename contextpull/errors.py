@@ -12,6 +12,7 @@
     │   └── StoreBusy         another process is writing
     ├── MissingExtra          an optional dependency that is not installed
     ├── ModelUnavailable      a model that is not installed, is damaged, or cannot be reached
+    │   └── ChatFailed        (models.chat) a model that chats gave no reply
     └── EvaluationError       a question or section file that cannot be scored
 
 Each message says what failed and what to try.

@@ -30,6 +30,11 @@ Compare: read both sides. Count or list: grep, then read. Cite the id of each se
 like [guide/setup.md#install]. If nothing answers, say so."""
 """What a model must know to use the tools well; hosts show it before everything else."""
 
+MOST_INSTRUCTION_CHARS = 4_096
+"""Hosts cut instructions here (older ones at 2,048): the discipline stands first."""
+
+_ROOM_FOR_HINT = 60
+
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
@@ -244,6 +249,22 @@ _RUN: dict[str, Callable[[ToolSession, Snapshot, Any], ToolResult]] = {
     "read": ToolSession._read,
     "index": ToolSession._index,
 }
+
+
+def instructions(snapshot: Snapshot, most_chars: int = MOST_INSTRUCTION_CHARS) -> str:
+    """What a model is told before its first call: the discipline, then as much index as fits.
+
+    Never longer than `most_chars`.
+    """
+    room = most_chars - len(DISCIPLINE) - _ROOM_FOR_HINT
+    listing = list_contents(snapshot, budget=max(room, 0))
+    text = rendering.index_text(listing)
+    if len(text) > room:
+        text = listing.heading
+    if listing.next_offset is not None:
+        text = f"{listing.heading}\n" + "\n".join(listing.lines)
+        text = text[:room] + "\n… more: call index."
+    return f"{DISCIPLINE}\n\n{text}"[:most_chars]
 
 
 def anthropic_tools() -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The names that users rely on."""
 
 import contextpull
+import contextpull.eval
 from contextpull import adapters, tools
 from contextpull.adapters import push, ragbisect
 from contextpull.cli.main import cli
@@ -16,6 +17,8 @@ def test_public_names_stay() -> None:
     assert callable(push.bm25_over_store)
     assert callable(push.bm25_over_passages)
     assert callable(ragbisect.load_questions)
+    assert callable(contextpull.eval.ApiLoopRetriever)
+    assert callable(contextpull.eval.ClaudeCodeRetriever)
     assert adapters.__doc__
 
 

@@ -14,13 +14,14 @@ def test_the_exchange_is_what_the_tools_return() -> None:
 
 
 def test_the_table_is_that_of_the_benchmark() -> None:
-    results = ROOT.joinpath("benchmarks/core/results.md").read_text(encoding="utf-8")
-    (row,) = (line for line in results.splitlines() if line.startswith("bm25 "))
+    results = ROOT.joinpath("benchmarks/retrieval/results.md").read_text(encoding="utf-8")
     page = ROOT.joinpath("README.md").read_text(encoding="utf-8")
-    (shown,) = (line for line in page.splitlines() if line.startswith("| push, bm25 |"))
-    figures = [cell.strip() for cell in shown.split("|")[2:-1]]
-    assert len(figures) == 3
-    assert all(figure in row for figure in figures)
+    for name in ("bm25", "dense", "hybrid"):
+        (row,) = (line for line in results.splitlines() if line.startswith(f"{name} "))
+        (shown,) = (line for line in page.splitlines() if line.startswith(f"| push, {name} |"))
+        figures = [cell.strip() for cell in shown.split("|")[2:-1]]
+        assert len(figures) == 3
+        assert all(figure in row for figure in figures)
 
 
 def test_links_of_the_documents_lead_somewhere() -> None:

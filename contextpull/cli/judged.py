@@ -53,7 +53,7 @@ Exit code: 0 when every query was answered, 1 when one failed (it is listed and 
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@rows_option
+@rows_option()
 @row_model_options
 @click.option("--baseline", help="The row to compare the others with.  [the first]")
 @click.option("--split", default="test", show_default=True, help="Which of the qrels to use.")

@@ -37,9 +37,14 @@ Progress = Callable[[int, int], None]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _row_names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
+def _names(value: str, is_other: Callable[[str], bool]) -> tuple[str, ...]:
+    """The rows that are asked for; `is_other` knows those that are no push rows."""
     names = tuple(name.strip() for name in value.split(","))
     for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name!r} is named more than once.")
+        if is_other(name):
+            continue
         row, weight = _parts(name)
         if row not in ROWS:
             raise click.BadParameter(f"{name!r} is no row. Choose from: {', '.join(ROWS)}.")
@@ -47,8 +52,6 @@ def _row_names(_context: click.Context, _parameter: click.Parameter, value: str)
             raise click.BadParameter(
                 f"{name!r}: hybrid takes 0 to 1, hybrid-rrf any number from 0."
             )
-        if names.count(name) > 1:
-            raise click.BadParameter(f"{name!r} is named more than once.")
     return names
 
 
@@ -66,13 +69,17 @@ def _is_weight(row: str, weight: float) -> bool:
     return mode in {"hybrid", "rerank"} and 0 <= weight <= (1 if by == "scores" else inf)
 
 
-rows_option = click.option(
-    "--rows",
-    default="bm25",
-    show_default=True,
-    callback=_row_names,
-    help="What to measure, separated by commas.",
-)
+def rows_option(is_other: Callable[[str], bool] = lambda _name: False) -> Callable[..., Any]:
+    """The option that names rows: push rows, and others that `is_other` knows."""
+    return click.option(
+        "--rows",
+        default="bm25",
+        show_default=True,
+        callback=lambda _context, _parameter, value: _names(value, is_other),
+        help="What to measure, separated by commas.",
+    )
+
+
 seed_option = click.option(
     "--seed",
     default=0,

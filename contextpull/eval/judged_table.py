@@ -74,21 +74,23 @@ def _compared_line(compared: Compared, blocks: int) -> Line:
     comparison = compared.comparison
     cells = (
         printable(compared.row),
-        _difference(comparison.difference),
-        _p_value(comparison.p),
-        _p_value(compared.p_holm),
+        difference(comparison.difference),
+        p_value(comparison.p),
+        p_value(compared.p_holm),
         f"{comparison.detectable:.3f}" if isfinite(comparison.detectable) else UNDEFINED,
     )
     return Line(printable(name), cells)
 
 
-def _difference(interval: Interval) -> str:
+def difference(interval: Interval) -> str:
+    """A difference with its sign and its interval."""
     if not isfinite(interval.low):
         return f"{interval.mean:+.3f} [{UNDEFINED}]"
     return f"{interval.mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
+    """A p-value as far as it is worth printing."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from contextpull.errors import EvaluationError
 from contextpull.eval.transcripts import Transcript
 
-FINAL = frozenset({"ok", "max_turns", "no_answer", "refused"})
+FINAL = frozenset(
+    {"ok", "max_turns", "loop", "no_answer", "output_limit", "refused", "context_length"}
+)
 """Outcomes that are the model's own doing, and so are results; every other one is tried again."""
 _KEY_DIGITS = 32
 

@@ -148,7 +148,7 @@ def summarize(
         outcomes=tuple(outcomes),
         overall=_summary(outcomes, measures, rounds, seed),
         shapes={shape: _summary(by_shape[shape], measures, rounds, seed) for shape in shapes},
-        clusters=len(set(_clusters(outcomes))),
+        clusters=len(set(clusters_of(outcomes))),
         rounds=rounds,
         seed=seed,
     )
@@ -233,7 +233,7 @@ def _one_line(error: Exception) -> str:
 def _summary(
     outcomes: Sequence[Outcome], measures: Sequence[Measure], rounds: int, seed: int
 ) -> Summary:
-    clusters = _clusters(outcomes)
+    clusters = clusters_of(outcomes)
     terms = headline([outcome.scores for outcome in outcomes], measures)
     return Summary(
         n=len(outcomes),
@@ -247,7 +247,7 @@ def _summary(
     )
 
 
-def _clusters(outcomes: Sequence[Outcome]) -> list[Hashable]:
+def clusters_of(outcomes: Sequence[Outcome]) -> list[Hashable]:
     """What is drawn together: questions of one document, or a question that names none."""
     questions = [outcome.question for outcome in outcomes]
     return [("source", each.source) if each.source else ("id", each.id) for each in questions]

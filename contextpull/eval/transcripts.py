@@ -1,7 +1,7 @@
 """What one agentic run did for one question: the same record for every kind of agent."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -128,12 +128,14 @@ def cited_ids(answer: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for _, _, each in sorted(found))
 
 
-def total_tokens(turns: Sequence[Turn]) -> Tokens:
+def total_tokens(turns: Iterable[Turn]) -> Tokens:
     """The tokens of all turns together."""
-    total = Tokens()
-    for turn in turns:
-        total += turn.tokens
-    return total
+    return total_of(turn.tokens for turn in turns)
+
+
+def total_of(parts: Iterable[Tokens]) -> Tokens:
+    """Tokens together."""
+    return sum(parts, Tokens())
 
 
 def _stands_whole(text: str, start: int, end: int) -> bool:

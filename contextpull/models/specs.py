@@ -30,7 +30,9 @@ def parse_spec(text: str, kind: Kind, packs: Iterable[Pack] = PACKS) -> Spec:
     """What a spec names. Raises `InvalidInput` with the forms that there are."""
     text = text.strip()
     if text.startswith(_SCHEMES):
-        return _endpoint(text, kind)
+        if kind != "embedder":
+            raise InvalidInput(f"{text!r} is an endpoint, which only embeds. {forms(kind)}")
+        return parse_endpoint(text, forms(kind))
     if text.startswith(_LIBRARY):
         name = text.removeprefix(_LIBRARY).strip()
         if not name:
@@ -65,22 +67,21 @@ def _is_path(text: str) -> bool:
     return text.startswith(_PATH_STARTS) or Path(text).is_dir()
 
 
-def _endpoint(text: str, kind: Kind) -> Spec:
-    if kind != "embedder":
-        raise InvalidInput(f"{text!r} is an endpoint, which only embeds. {forms(kind)}")
+def parse_endpoint(text: str, hint: str) -> Spec:
+    """What `URL#MODEL` names. Raises InvalidInput, whose sentence ends with the hint."""
     address, _, model = text.partition("#")
     model = model.strip()
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise InvalidInput(f"{address!r} is no URL: {error}. {forms(kind)}") from error
+        raise InvalidInput(f"{address!r} is no URL: {error}. {hint}") from error
     if "@" in parts.netloc or parts.query:
         raise InvalidInput(
-            "An endpoint's URL may hold no user, password or query, since stores record it."
-            f" Give the key apart. {forms(kind)}"
+            "An endpoint's URL may hold no user, password or query, since it is recorded."
+            f" Give the key apart. {hint}"
         )
     if not host or not model:
-        raise InvalidInput(f"{text!r} names no host and #MODEL. {forms(kind)}")
+        raise InvalidInput(f"{text!r} names no host and #MODEL. {hint}")
     url = address.rstrip("/")
     return Spec("endpoint", f"{url}#{model}", url, model)

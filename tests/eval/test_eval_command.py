@@ -156,7 +156,7 @@ def test_missing_file_is_an_error(sections: str) -> None:
     [
         ([], "either --sections or --store"),
         (["--sections", "s", "--store", "d"], "either --sections or --store"),
-        (["--store", "d", "--rows", "bm25,pull"], "'pull' is no row. Choose from: bm25, dense,"),
+        (["--store", "d", "--rows", "bm25,push"], "'push' is no row. Choose from: bm25, dense,"),
         (["--store", "d", "--rows", "bm25, bm25"], "'bm25' is named more than once"),
         (["--store", "d", "--k", "0"], "--k"),
         (["--store", "d", "--rounds", "5"], "--rounds"),

@@ -1,0 +1,279 @@
+"""`contextpull eval run`: rows over an eval set, pushes and agents side by side."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextpull.cli.agents import (
+    AGENTS_HELP,
+    AgentOptions,
+    agent_options,
+    asking_progress,
+    is_agent,
+    open_agent,
+)
+from contextpull.cli.gates import check_gates, gates_option
+from contextpull.cli.rows import (
+    ROWS_HELP,
+    RowModels,
+    open_rows,
+    progress,
+    rounds_option,
+    row_model_options,
+    rows_option,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from contextpull.adapters.push import Searched
+    from contextpull.eval.ledger import Ledger
+    from contextpull.eval.runs import Row
+
+_HELP = f"""Ask every question and print how often the right sections come back.
+
+Each row of the table is one way to search. It shows recall@k (the share of the gold that is among
+the first k sections), mrr@k (how early the first gold stands) and ndcg@k|hit (how well gold is
+placed where it is found at all), over all questions and for each shape of question. The brackets
+hold a 95% interval: how far the figure could move with other questions of the same kind.
+
+Give the sections with either --sections or --store. The gold of every question must be among
+them; where it is not, nothing is scored.
+
+\b
+Examples:
+  contextpull eval run --questions questions.jsonl --store .contextpull
+  contextpull eval run --questions questions.jsonl --sections sections.jsonl --k 10 --json
+  contextpull eval run --questions questions.jsonl --store .contextpull --rows bm25,pull \\
+      --model anthropic:claude-haiku-4-5 --sample 50 --max-usd 2 --out runs/first
+
+{ROWS_HELP}
+
+{AGENTS_HELP}
+
+--out keeps a run as a folder: what agents did is written as it happens, so that a run that was
+stopped goes on where it was, and --offline prints it again without asking anybody. What failed is
+asked again; a changed model, prompt, tool or corpus is another question.
+
+Exit code: 0 when every question was answered, 1 when one failed (it is listed and counts as a
+miss) or a --min was not reached, 2 when nothing could be measured.
+"""
+_HERE = click.Path(path_type=Path)
+
+
+@click.command(name="run", help=_HELP)
+@click.option(
+    "--questions",
+    "questions_path",
+    required=True,
+    type=_HERE,
+    help="The eval set: JSON lines with id, q, shape, gold_chunk_ids (ragbisect's format).",
+)
+@click.option(
+    "--sections",
+    "sections_path",
+    type=_HERE,
+    help="The sections to search: JSON lines with id, text, source, as `export-chunks` writes.",
+)
+@click.option(
+    "--store",
+    "store_path",
+    type=_HERE,
+    help="The store whose sections to search, instead of --sections.",
+)
+@rows_option(is_agent)
+@row_model_options
+@agent_options
+@click.option("--shapes", help="Only questions of these shapes, separated by commas.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), help="Only so many questions, drawn by the seed."
+)
+@click.option(
+    "--repeats",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 20),
+    help="How often agents are asked each question.",
+)
+@click.option("--out", type=_HERE, help="Keep the run in this folder.")
+@click.option("--offline", is_flag=True, help="Ask no model; all must be in the folder --out.")
+@click.option("--max-usd", type=float, help="Stop asking agents at this cost.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
+@gates_option
+@click.option(
+    "--k",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How many sections each answer may hold.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+@seed_option
+@rounds_option
+@click.pass_context
+def run_command(context: click.Context, /, **options: Any) -> None:
+    """Measure the rows and print them; the help text above is for users."""
+    from contextpull.eval.statistics import require_numpy
+
+    if (options["sections_path"] is None) == (options["store_path"] is None):
+        raise click.UsageError("Give the sections with either --sections or --store.")
+    if options["offline"] and not options["out"]:
+        raise click.UsageError("--offline needs the run's folder: --out.")
+    require_numpy()  # before an index is built in vain
+    run = _Run(options)
+    with _searched(options["sections_path"], options["store_path"]) as searched:
+        run.measure(searched)
+    run.show()
+    failed = any(row.failures for row in run.rows)
+    context.exit(1 if failed or not check_gates(options["gates"], run.rows) else 0)
+
+
+class _Run:
+    """One run of the command: what was asked for, and what came of it."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        from contextpull.adapters.ragbisect import load_questions
+        from contextpull.eval.running import Settings, chosen
+
+        self._options = options
+        self._names: Sequence[str] = options["rows"]
+        shapes = [each.strip() for each in (options["shapes"] or "").split(",") if each.strip()]
+        self._questions = chosen(
+            load_questions(options["questions_path"]), shapes, options["sample"], options["seed"]
+        )
+        self._settings = Settings(
+            options["k"], options["rounds"], options["seed"], options["repeats"]
+        )
+        self.rows: list[Row] = []
+        self._agents: dict[str, dict[str, Any]] = {}
+        self._corpus = ""
+
+    def measure(self, searched: "Searched") -> None:
+        """Measure all rows over the same sections, pushes first."""
+        from contextpull.eval.running import corpus_fingerprint
+        from contextpull.eval.runs import check_gold
+
+        check_gold(self._questions, set(searched.ids.values()))
+        agents = [name for name in self._names if is_agent(name)]
+        pushes = [name for name in self._names if not is_agent(name)]
+        if agents or self._options["out"]:
+            self._corpus = corpus_fingerprint(searched.snapshot)
+        self._measure_pushes(pushes, searched)
+        if agents:
+            with _ledger(self._options["out"]) as ledger:
+                for name in agents:
+                    self._measure_agent(name, searched, ledger)
+
+    def _measure_pushes(self, names: Sequence[str], searched: "Searched") -> None:
+        from contextpull.eval.runs import evaluate
+
+        options, settings = self._options, self._settings
+        models = RowModels(options["embedder"], options["reranker"], options["api_key"])
+        embed = options["store_path"] is None
+        for name, retriever in open_rows(names, searched, models, embed=embed):
+            with progress(name) as on_progress:
+                row = evaluate(
+                    retriever,
+                    self._questions,
+                    name=name,
+                    k=settings.k,
+                    rounds=settings.rounds,
+                    seed=settings.seed,
+                    on_progress=on_progress,
+                )
+            self.rows.append(row)
+
+    def _measure_agent(self, name: str, searched: "Searched", ledger: "Ledger") -> None:
+        from contextpull.eval.asking import Budget
+        from contextpull.eval.pricing import price_of
+        from contextpull.eval.running import measure_agent
+        from contextpull.store import open_store
+
+        options = self._options
+        store = open_store(searched.snapshot.database.path.parent)
+        given = {each: options[each] for each in AgentOptions._fields}
+        agent = open_agent(name, store, AgentOptions(**given))
+        with asking_progress(name) as on_progress:
+            measured = measure_agent(
+                agent,
+                self._questions,
+                ledger,
+                self._settings,
+                corpus=self._corpus,
+                price=price_of(options["model"] or ""),
+                budget=Budget(options["max_tokens"], options["max_usd"]),
+                offline=options["offline"],
+                on_progress=on_progress,
+            )
+        self.rows += [measured.read, measured.surfaced]
+        self._agents[name] = measured.record
+
+    def show(self) -> None:
+        """Print the figures, and write the run's folder where one is named."""
+        from contextpull.eval.run_directory import write_run
+        from contextpull.eval.run_table import render_run
+        from contextpull.eval.running import compared_with_best_push, full_report
+
+        pushes = [name for name in self._names if not is_agent(name)]
+        compared = compared_with_best_push(self.rows, pushes, self._settings)
+        report = full_report(self.rows, self._agents, compared, self._settings)
+        table = render_run(self.rows, self._agents, compared)
+        if self._options["out"]:
+            write_run(
+                self._options["out"],
+                manifest=self._manifest(),
+                questions=self._questions,
+                rows=self.rows,
+                report=report,
+                table=table,
+            )
+        if self._options["as_json"]:
+            click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
+        else:
+            click.echo(table, nl=False)
+
+    def _manifest(self) -> dict[str, Any]:
+        from contextpull import __version__
+        from contextpull.eval.run_directory import questions_digest
+
+        options = self._options
+        return {
+            "contextpull": __version__,
+            "rows": list(self._names),
+            "model": options["model"],
+            "settings": self._settings._asdict(),
+            "corpus": self._corpus,
+            "questions": questions_digest(self._questions),
+            "models": {name: options[name] for name in ("embedder", "reranker")},
+            "limits": {name: options[name] for name in ("max_turns", "max_usd", "max_tokens")},
+        }
+
+
+@contextmanager
+def _ledger(out: Path | None) -> Iterator["Ledger"]:
+    """Where transcripts are kept: in the run's folder, or for the length of the command."""
+    from contextpull.eval.ledger import Ledger
+    from contextpull.eval.run_directory import open_ledger
+
+    if out is not None:
+        yield open_ledger(out)
+        return
+    with TemporaryDirectory(prefix="contextpull-") as folder:
+        yield Ledger(Path(folder, "transcripts.jsonl"))
+
+
+@contextmanager
+def _searched(sections: Path | None, store: Path | None) -> Iterator["Searched"]:
+    """What all rows search, for as long as they do."""
+    from contextpull.adapters import push, ragbisect
+
+    if store is not None:
+        yield push.over_store(store)
+    elif sections is not None:
+        passages = ragbisect.load_passages(sections)
+        with TemporaryDirectory(prefix="contextpull-") as folder:
+            yield push.over_passages(passages, Path(folder))

@@ -1,0 +1,47 @@
+"""A chat model as a writer."""
+
+import json
+import re
+import threading
+from typing import Any
+
+from contextpull.models.chat import Chat, Usage, UserMessage
+
+SYSTEM = "You write questions for testing a search system. You answer with one JSON object only."
+_FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.S)
+
+
+class ChatWriter:
+    """Asks a chat model, one prompt at a time, and counts the tokens; threads may share it."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._lock = threading.Lock()
+        self._usage = Usage()
+
+    @property
+    def name(self) -> str:
+        """The model and everything that may change its answers."""
+        return f"{self._chat.name} {self._chat.fingerprint}"
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all answers so far."""
+        return self._usage
+
+    def __call__(self, prompt: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """The model's answer.
+
+        Raises `ModelUnavailable` when there is none, and `ValueError` for one that is refused, cut
+        off, or no JSON.
+        """
+        reply = self._chat.reply(SYSTEM, [UserMessage(prompt)], schema=schema)
+        with self._lock:
+            self._usage = Usage(*map(sum, zip(self._usage, reply.usage, strict=True)))
+        if reply.refusal:
+            raise ValueError(f"refused: {reply.refusal}")
+        if reply.is_cut:
+            raise ValueError("the answer is cut off: too many tokens")
+        fenced = _FENCE.match(reply.text)
+        answer: dict[str, Any] = json.loads(fenced[1] if fenced else reply.text)
+        return answer

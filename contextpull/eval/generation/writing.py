@@ -1,0 +1,216 @@
+"""Asking a model to write: prompts whose passages stay data, answers that are kept and counted."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from contextpull.errors import EvaluationError, ModelUnavailable
+from contextpull.eval.generation.corpus import SourceSection
+
+Writer = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Takes a prompt and the JSON schema of the answer, and returns the answer.
+
+It raises `ModelUnavailable` when the model cannot be reached, and anything else for an answer
+that is no JSON object. It may be called from several threads at once.
+"""
+
+MOST_FAILURES = 3
+"""So many calls in a row that the model does not answer end the run."""
+_MOST_CHARS = 6_000
+"""A longer passage is cut; what is quoted must still stand in the whole section."""
+_ERROR_CHARS = 200
+_ZERO_WIDTH = "\u200b"
+_ROLES = (
+    "system|assistant|user|human|tool|function|developer|instructions?|passage|think|thinking"
+    "|im_start|im_end|start_of_turn|end_of_turn|begin_of_text|end_of_text|bos|eos|eot|sep|s"
+    "|tool_call|tool_result|function_calls|invoke"
+)
+_TEMPLATE_TOKENS = re.compile(
+    r"[<＜]\s*/?\s*[|｜]"  # <|im_start|>, and with full-width signs
+    r"|[|｜]\s*[>＞]"
+    rf"|[<＜]\s*/?\s*(?:[\w-]+:)?(?:{_ROLES})\b"  # <system>, </passage>, </s>
+    r"|[<＜]{2}\s*/?\s*sys"  # <<SYS>>
+    r"|[\[［]\s*/?\s*(?:inst|system|assistant|user)\b"  # [INST]
+    r"|^[ \t>#*_]*(?:system|assistant|user|human|instructions?|response)[ \t*_]*[:：]",
+    re.I | re.M,
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+)
+
+
+class Draft(BaseModel):
+    """What a writer answers; every field is there, empty where it has nothing to say."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    suitable: bool = Field(description="Whether a good question can be asked; false to decline.")
+    reason: str = Field(description="Why it is not suitable; else empty.")
+    question: str = Field(description="The question, in the language of the passage.")
+    answer: str = Field(description="The answer in one or two sentences.")
+    quotes: list[str] = Field(
+        description="For each passage, in order, one sentence copied from it that supports the"
+        " answer, word for word."
+    )
+    identifier: str = Field(description="The name that the question is about; else empty.")
+
+
+class CallFailed(Exception):
+    """One call gave no answer; the text says why."""
+
+
+class Count(NamedTuple):
+    """What the writer has been asked so far."""
+
+    calls: int
+    """Calls made, failed ones included."""
+    cached: int
+    """Answers that an earlier run had kept."""
+    failed: int
+    """Calls without a usable answer: unreachable, or no JSON object."""
+
+
+class AskedWriter:
+    """A writer whose answers are kept as they come, and whose calls are counted.
+
+    Safe to call from several threads.
+    """
+
+    def __init__(self, writer: Writer, name: str, kept: Path | None = None) -> None:
+        """`name` tells models and their settings apart: an answer is used again only under it.
+
+        Raises `EvaluationError` when the file of kept answers cannot be used.
+        """
+        self.name = name
+        self._writer = writer
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._answers = _kept_answers(kept) if kept else {}
+        self._calls = self._cached = self._failed = self._in_a_row = 0
+        self._given_up: ModelUnavailable | None = None
+
+    @property
+    def count(self) -> Count:
+        """The calls so far."""
+        return Count(self._calls, self._cached, self._failed)
+
+    def ask(self, prompt: str) -> Draft:
+        """The writer's answer; the same prompt is never sent twice once it has been answered.
+
+        Raises `CallFailed` when none came, `ValueError` whose text is the fault for one that does
+        not fit the schema, and `ModelUnavailable` when the writer has failed too often in a row.
+        """
+        key = sha256("\0".join((self.name, SCHEMA_TEXT, prompt)).encode()).hexdigest()
+        with self._lock:
+            known = self._answers.get(key)
+            self._cached += known is not None
+        answer = known if known is not None else self._call(key, prompt)
+        try:
+            return Draft.model_validate(answer)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the answer"
+            raise ValueError(f"does not fit the schema: {where}: {first['msg']}") from None
+
+    def _call(self, key: str, prompt: str) -> dict[str, Any]:
+        with self._lock:
+            if self._given_up is not None:
+                raise self._given_up
+            self._calls += 1
+        try:
+            answer = self._writer(prompt, SCHEMA)
+            if not isinstance(answer, dict):
+                raise TypeError(f"no JSON object but {type(answer).__name__}")  # noqa: TRY301
+            line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False)
+            line.encode()
+        except Exception as error:  # whatever a writer raises, the other questions go on
+            self._note_failure(error)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:_ERROR_CHARS]
+            raise CallFailed(f"the writer failed: {reason}") from error
+        with self._lock:
+            self._in_a_row = 0
+            self._answers[key] = answer
+            self._keep(line)
+        return answer
+
+    def _note_failure(self, error: Exception) -> None:
+        """Count a failure; raise when there were too many in a row."""
+        with self._lock:
+            self._failed += 1
+            if not isinstance(error, ModelUnavailable):
+                return
+            self._in_a_row += 1
+            if self._in_a_row < MOST_FAILURES:
+                return
+            hint = f" What it wrote is kept in {self._kept}; the same command goes on from there."
+            self._given_up = ModelUnavailable(
+                f"The writer {self.name!r} failed {self._in_a_row} times in a row: {error}"
+                f"{hint if self._kept else ''}"
+            )
+            raise self._given_up from error
+
+    def _keep(self, line: str) -> None:
+        if self._kept is None:
+            return
+        try:
+            with self._kept.open("a", encoding="utf-8", newline="\n") as stream:
+                stream.write(line + "\n")
+        except OSError as error:
+            raise EvaluationError(
+                f"Cannot keep the writer's answers in {self._kept}: {error.strerror}."
+            ) from error
+
+
+SCHEMA: dict[str, Any] = Draft.model_json_schema()
+SCHEMA_TEXT = json.dumps(SCHEMA, sort_keys=True)
+
+
+def _kept_answers(path: Path) -> dict[str, dict[str, Any]]:
+    """The answers that were kept, by key; a line that was cut off in the middle is passed over."""
+    try:
+        data = path.read_bytes() if path.exists() else b""
+        if data and not data.endswith(b"\n"):  # so that the next line is one of its own
+            with path.open("ab") as stream:
+                stream.write(b"\n")
+    except OSError as error:
+        raise EvaluationError(
+            f"Cannot read the answers kept in {path}: {error.strerror}."
+        ) from error
+    answers: dict[str, dict[str, Any]] = {}
+    for line in data.split(b"\n"):
+        try:
+            record = json.loads(line)
+            answers[str(record["key"])] = dict(record["answer"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return answers
+
+
+def as_data(sections: Sequence[SourceSection]) -> str:
+    """The sections as a part of a prompt that can only be read as data.
+
+    Each stands between two marks that its text cannot hold, with every sign that a chat template
+    could take for its own broken up.
+    """
+    shown = []
+    for number, section in enumerate(sections, start=1):
+        text = inert(section.text)[:_MOST_CHARS]
+        mark = sha256(text.encode()).hexdigest()[:12]
+        path = inert(" > ".join((section.document, *section.headings)))
+        shown.append(
+            f"PASSAGE {number}, from {json.dumps(path, ensure_ascii=False)},"
+            f" between two lines of the mark {mark}:\n{mark}\n{text}\n{mark}"
+        )
+    return "\n\n".join(shown)
+
+
+def inert(text: str) -> str:
+    """The text with template tokens and role labels broken up, and invisible characters dropped."""
+    visible = _INVISIBLE.sub("", text)
+    return _TEMPLATE_TOKENS.sub(lambda token: _ZERO_WIDTH.join(token[0]), visible)

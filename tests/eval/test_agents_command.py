@@ -1,0 +1,169 @@
+"""`contextpull eval run` with agents, from the command line's side, against a scripted model."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contextpull.adapters.ragbisect import save_passages, save_questions
+from contextpull.cli.evaluate import eval_group
+from contextpull.types import Passage, Question
+from tests.standins import Calls, Fails, Request, Says, StandIn, Step, standing_in
+
+pytest.importorskip("openai")
+
+PASSAGES = [
+    Passage("a.md#red", "# Red\n\nThe red kettle boils in four minutes.", "a.md"),
+    Passage("a.md#blue", "# Blue\n\nThe blue kettle boils in nine minutes.", "a.md"),
+    Passage("b.md#oven", "# Oven\n\nThe oven needs ten minutes to get hot.", "b.md"),
+]
+QUESTIONS = [
+    Question(
+        "q1", "How long does the red kettle take?", "conceptual", ("a.md#red",), source="a.md"
+    ),
+    Question("q2", "How long does the oven take?", "table", ("b.md#oven",), source="b.md"),
+]
+GOLD = {each.text: each.gold[0] for each in QUESTIONS}
+
+
+def reads_then_answers(request: Request) -> Step:
+    """Searches, reads the gold of the first question only, and answers."""
+    question = request.question
+    if request.turn == 0:
+        return Calls([("search", {"query": question})])
+    if request.turn == 1 and "red" in question:
+        return Calls([("read", {"ids": [GOLD[question]]})])
+    return Says(f"It says so in [{GOLD[question]}].")
+
+
+@pytest.fixture
+def model() -> Iterator[StandIn]:
+    with standing_in(reads_then_answers) as standin:
+        yield standin
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    save_questions(tmp_path / "questions.jsonl", QUESTIONS)
+    save_passages(tmp_path / "sections.jsonl", PASSAGES)
+    return [
+        "--questions",
+        str(tmp_path / "questions.jsonl"),
+        "--sections",
+        str(tmp_path / "sections.jsonl"),
+    ]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(eval_group, ["run", *map(str, arguments), "--rounds", "100"])
+
+
+def means(result: Result) -> dict[str, float]:
+    rows = json.loads(result.stdout)["rows"]
+    return {row["row"]: row["measures"]["recall@5"]["mean"] for row in rows}
+
+
+def test_an_agent_stands_beside_a_push_scored_by_what_it_read_and_was_shown(
+    files: list[str], model: StandIn
+) -> None:
+    result = run(*files, "--rows", "bm25,pull", "--model", model.endpoint, "--json")
+    assert result.exit_code == 0, result.output
+    assert means(result) == {"bm25": 1.0, "pull, read": 0.5, "pull, surfaced": 1.0}
+    report = json.loads(result.stdout)
+    agent = report["agents"]["pull"]
+    assert agent["leakage"] == 0.5
+    assert agent["answered_without_reading"] == 1
+    assert agent["reads_per_query"] == 0.5
+    assert agent["dollars"] is None
+    assert [each["row"] for each in report["comparisons"]] == ["pull, read", "pull, surfaced"]
+    assert {each["baseline"] for each in report["comparisons"]} == {"bm25"}
+
+
+def test_the_table_names_agents_and_what_they_cost(files: list[str], model: StandIn) -> None:
+    result = run(*files, "--rows", "bm25,pull", "--model", model.endpoint)
+    assert "pull, surfaced" in result.stdout
+    assert "recall beside the best push row, bm25" in result.stdout
+    assert "$: all questions, - where the price is unknown." in result.stdout
+
+
+def test_a_kept_run_goes_on_and_replays_without_asking_anybody(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    arguments = [*files, "--rows", "pull", "--model", model.endpoint, "--out", out, "--json"]
+    first = run(*arguments, "--shapes", "table")
+    assert len(json.loads(first.stdout)["rows"][0]["shapes"]) == 1
+    asked = len(model.asked)
+    both = run(*arguments)
+    assert len(model.asked) > asked
+    assert json.loads(both.stdout)["agents"]["pull"]["replayed"] == 1
+    asked = len(model.asked)
+    replayed = run(*arguments, "--offline")
+    assert len(model.asked) == asked
+    assert means(replayed) == means(both)
+    names = {"run.json", "questions.jsonl", "transcripts.jsonl", "outcomes.jsonl"}
+    assert {each.name for each in out.iterdir()} == names | {"report.json", "table.txt"}
+
+
+def test_offline_says_what_was_never_asked(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    arguments = [*files, "--rows", "pull", "--model", model.endpoint, "--out", tmp_path / "run"]
+    result = run(*arguments, "--offline")
+    assert result.exit_code != 0
+    assert "Nothing is kept of the row 'pull' for q1, q2" in str(result.exception)
+    assert model.asked == []
+
+
+def test_what_failed_is_a_miss_and_is_asked_again(files: list[str], tmp_path: Path) -> None:
+    down = [True]
+
+    def sometimes(request: Request) -> Step:
+        return Fails(401) if down[0] else reads_then_answers(request)
+
+    with standing_in(sometimes) as model:
+        arguments = [*files, "--rows", "pull", "--model", model.endpoint, "--out", tmp_path / "run"]
+        failed = run(*arguments, "--json")
+        assert failed.exit_code == 1
+        assert means(failed) == {"pull, read": 0.0, "pull, surfaced": 0.0}
+        assert json.loads(failed.stdout)["agents"]["pull"]["outcomes"] == {"api_error": 2}
+        down[0] = False
+        assert means(run(*arguments, "--json")) == {"pull, read": 0.5, "pull, surfaced": 1.0}
+
+
+def test_a_budget_ends_the_asking_and_lists_what_was_left(files: list[str], model: StandIn) -> None:
+    arguments = [*files, "--rows", "pull", "--model", model.endpoint, "--concurrency", 1]
+    result = run(*arguments, "--max-tokens", 1, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["agents"]["pull"]["not_asked"] == 1
+    assert "not asked: the budget was spent" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--min", "recall@5=0.4"], 0, ""),
+        (["--min", "recall@5=0.9"], 1, "pull, read: recall@5 is 0.5000, below 0.9"),
+        (["--min", "bm25:recall@5=0.9"], 0, ""),
+        (["--min", "recall@5"], 2, "'recall@5' is no gate"),
+        (["--min", "recall@7=0.1"], 2, "'recall@7' is no measure"),
+        (["--min", "dense:recall@5=0.1"], 2, "there is no row 'dense'"),
+        (["--offline"], 2, "--offline needs the run's folder"),
+        (["--shapes", "poem"], 1, "No question has the shape 'poem'"),
+        (["--max-usd", "1"], 1, "The price of this model is unknown"),
+    ],
+)
+def test_gates_and_wrong_usage(
+    files: list[str], model: StandIn, more: list[str], code: int, message: str
+) -> None:
+    result = run(*files, "--rows", "bm25,pull", "--model", model.endpoint, *more)
+    assert result.exit_code == code
+    assert message in result.output + result.stderr + str(result.exception or "")
+
+
+def test_an_agent_without_a_model_is_told_to_name_one(files: list[str]) -> None:
+    result = run(*files, "--rows", "pull")
+    assert result.exit_code == 2
+    assert "The row 'pull' needs --model." in result.output
