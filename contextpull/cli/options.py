@@ -51,7 +51,8 @@ embedder_option = click.option(
     metavar="MODEL",
     envvar="CONTEXTPULL_EMBEDDER",
     help="The model that makes vectors: a pack of `contextpull models`, a folder with an ONNX"
-    " model, st:NAME for sentence-transformers, or URL#NAME for an OpenAI-compatible endpoint.",
+    " model, st:NAME for sentence-transformers, or URL#NAME for an OpenAI-compatible endpoint."
+    " A store remembers it; an endpoint is only asked where it is named.",
 )
 reranker_option = click.option(
     "--reranker",

@@ -8,6 +8,7 @@ import click
 
 from contextpull.cli.options import (
     api_key_option,
+    embedder_option,
     json_option,
     mode_option,
     paths_option,
@@ -25,6 +26,7 @@ from contextpull.config import Mode, Snippets
 @click.option("--offset", default=0, help="Hits to pass over.")
 @mode_option
 @snippets_option
+@embedder_option
 @reranker_option
 @api_key_option
 @store_option
@@ -38,6 +40,7 @@ def search_command(
     offset: int,
     mode: Mode | None,
     snippets: Snippets,
+    embedder: str | None,
     reranker: str,
     api_key: str,
     store: Path,
@@ -61,7 +64,7 @@ def search_command(
     arguments = {"query": query, "paths": list(paths), "limit": limit, "offset": offset}
     if mode:
         arguments["mode"] = mode
-    models = Models(reranker=reranker, api_key=api_key)
+    models = Models(embedder=embedder, reranker=reranker, api_key=api_key)
     _run(context, store, "search", arguments, as_json, "hits", snippets=snippets, models=models)
 
 

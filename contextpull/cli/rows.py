@@ -132,7 +132,7 @@ def open_rows(
         if embed:
             searched = _with_vectors(searched, named)
         _require_vectors(searched.snapshot)  # before the first question
-    models = Models(reranker=named.reranker, api_key=named.api_key)
+    models = Models(embedder=named.embedder, reranker=named.reranker, api_key=named.api_key)
     for name in names:
         row, weight = _parts(name)
         mode, by = ROWS[row]

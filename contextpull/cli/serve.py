@@ -65,11 +65,8 @@ def serve_command(
     from contextpull.server.stdio import serve_stdio
     from contextpull.store.database import FILE
 
-    models = Models(reranker=reranker, api_key=api_key)
-    is_store = (path / FILE).is_file()
-    if embedder and (is_store or no_ingest):
-        raise click.UsageError("A store that is served as it is keeps its vectors: no --embedder.")
-    if is_store:
+    models = Models(embedder=embedder, reranker=reranker, api_key=api_key)
+    if (path / FILE).is_file():
         corpus = Corpus(path, None)
     else:
         where = store or _store_for(path)

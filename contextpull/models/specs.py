@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from contextpull.errors import InvalidInput
+from contextpull.errors import InvalidInput, ModelUnavailable
 from contextpull.models.packs import PACKS, Kind, Pack
 
 Form = Literal["pack", "folder", "sentence-transformers", "endpoint"]
@@ -48,6 +48,20 @@ def parse_spec(text: str, kind: Kind, packs: Iterable[Pack] = PACKS) -> Spec:
         folder = str(Path(text).expanduser().absolute())
         return Spec("folder", folder, folder)
     raise InvalidInput(f"{text!r} names no {kind}. {forms(kind, packs)}")
+
+
+def check_named(recorded: str, named: str | None) -> None:
+    """Raise ModelUnavailable for an endpoint that a store names and its user does not.
+
+    A store may come from anybody: what is asked, and a key, go only where the user sends them.
+    """
+    if not recorded.startswith(_SCHEMES):
+        return
+    if not named or parse_spec(named, "embedder").text != recorded:
+        raise ModelUnavailable(
+            f"The vectors of this store come from {recorded}. Name it yourself to let text go"
+            " there: --embedder, or CONTEXTPULL_EMBEDDER."
+        )
 
 
 def forms(kind: Kind, packs: Iterable[Pack] = PACKS) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import Embedder, open_embedder
 from contextpull.models.reranking import Reranker, open_reranker
+from contextpull.models.specs import check_named
 from contextpull.store.dense import Manifest
 from contextpull.store.querying import LONGEST_QUERY
 
@@ -28,9 +29,19 @@ class Models:
     """An embedder and a reranker for all searches of a process; any number of threads."""
 
     def __init__(
-        self, *, reranker: str = RERANKER, api_key: str = "", packs: Path | None = None
+        self,
+        *,
+        embedder: str | None = None,
+        reranker: str = RERANKER,
+        api_key: str = "",
+        packs: Path | None = None,
     ) -> None:
-        """Name the models. `api_key` is for endpoints; `packs` is where model packs lie."""
+        """Name the models; a store names its own embedder.
+
+        `embedder` must name that too where it is an endpoint, or it is not asked. `api_key` is for
+        endpoints; `packs` is where model packs lie.
+        """
+        self._embedder_name = embedder
         self._reranker_name = reranker
         self._api_key = api_key
         self._packs = packs
@@ -66,6 +77,7 @@ class Models:
         return self._trying(name, lambda: self._reranker(name).scores(_asked(query), texts))
 
     def _embed(self, made_of: Manifest, query: str) -> "NDArray[float32]":
+        check_named(made_of.model, self._embedder_name)
         with self._lock:
             embedder = self._embedders.get(made_of.model)
             # What is open may be what the name stood for before it was installed anew.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from contextpull.errors import MissingExtra, StoreError
 from contextpull.models.embedding import Embedder, open_embedder
+from contextpull.models.specs import check_named
 from contextpull.store.database import FILE, Database, DatabaseWriter
 from contextpull.store.dense import (
     FOLDER,
@@ -73,13 +74,15 @@ def keep_vectors(
 ) -> EmbedReport | None:
     """Bring the vectors of a store up to date, if it keeps any or is to keep those of `model`.
 
-    Nothing is loaded where there is nothing to do, and the result is None.
+    Nothing is loaded where there is nothing to do, and the result is None. An endpoint must be
+    named by `model`: that a store names it is not enough to send text there.
     Raises as `open_embedder` and `embed_store` do.
     """
     database = Database(store / FILE)
     wanted = database.embedder if model is None else model
     if not wanted or (model is None and _is_up_to_date(store, database)):
         return None
+    check_named(wanted, model)
     embedder = open_embedder(wanted, api_key=api_key, models=packs)
     return embed_store(store, embedder, cache=cache, progress=progress)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from contextpull import open_store
 from contextpull.config import CutSettings, Mode
+from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import open_embedder
 from contextpull.retrieval import models as models_module
 from contextpull.retrieval.models import Models
@@ -284,10 +285,11 @@ def test_a_library_that_is_missing_is_named_in_a_note(
 
 
 def test_an_endpoint_that_refuses_costs_a_note_and_is_asked_again_later(
-    tmp_path: Path, endpoint: Endpoint, models: Models, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update(tmp_path, PORTS)
     keep_vectors(tmp_path / "store", model=f"{endpoint.url}#tiny", cache=None)
+    models = Models(embedder=f" {endpoint.url}/#tiny")
     snapshot = snapshot_of(tmp_path / "store")
     assert search(snapshot, "harbour", models=models).notes == ()
     endpoint.answer = lambda _: (500, {})
@@ -303,11 +305,29 @@ def test_an_endpoint_that_refuses_costs_a_note_and_is_asked_again_later(
     assert search(snapshot, "boat", models=models).notes == ()
 
 
+@pytest.mark.parametrize("named", [None, "./elsewhere", "http://127.0.0.1:9/v1#tiny"])
+def test_an_endpoint_that_only_the_store_names_is_asked_nothing(
+    tmp_path: Path, endpoint: Endpoint, named: str | None
+) -> None:
+    update(tmp_path, PORTS)
+    keep_vectors(tmp_path / "store", model=f"{endpoint.url}#tiny", cache=None)
+    endpoint.asked.clear()
+    models = Models(embedder=named, api_key="dummy")
+    result = search(snapshot_of(tmp_path / "store"), "harbour at night", models=models)
+    assert ids(result)[0] == "guide/boats.md#boats"
+    assert "Name it yourself to let text go there: --embedder" in note_of(result)
+    update(tmp_path, {**PORTS, "new.md": "# New\n\nA page that came after all the others.\n"})
+    with pytest.raises(ModelUnavailable, match="Name it yourself"):
+        keep_vectors(tmp_path / "store", model=None, cache=None)
+    assert endpoint.asked == []
+
+
 def test_an_endpoint_that_nobody_listens_at_costs_a_note(
-    tmp_path: Path, tiny_embedder: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tiny_embedder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("openai")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    models = Models(embedder="http://127.0.0.1:9/v1#tiny")
     embedder = Watched(open_embedder(str(tiny_embedder)))
     embedder.name = "http://127.0.0.1:9/v1#tiny"
     embedder.fingerprint = open_embedder(embedder.name).fingerprint

@@ -225,12 +225,13 @@ def test_a_definition_ranks_above_a_use_that_repeats_the_name_and_its_words(tool
         {
             "variables.md": (
                 "# Variables\n\n## LOADER_CACHE_DIR\n\nThe folder that downloaded parts are kept in."
-                " The default lies in the home folder.\n\n## LOADER_LOG_LEVEL\n\nHow much is logged.\n"
+                " The default lies in the home folder.\n\n## LOADER_LOG_LEVEL\n\n"
+                "How much is logged.\n"
             ),
             "pipeline.md": (
                 "# Pipeline\n\nThe job sets `LOADER_CACHE_DIR` to a folder that outlives it, prints"
-                " `LOADER_CACHE_DIR`, and clears `LOADER_CACHE_DIR` at the end of the week. The loader"
-                " has a cache in a dir of its own.\n"
+                " `LOADER_CACHE_DIR`, and clears `LOADER_CACHE_DIR` at the end of the week. The"
+                " loader has a cache in a dir of its own.\n"
             ),
             **{
                 f"{n}.md": f"# Other {n}\n\nA page about something else, number {n}.\n"
