@@ -224,8 +224,8 @@ def test_a_definition_ranks_above_a_use_that_repeats_the_name_and_its_words(tool
     found = tools(
         {
             "variables.md": (
-                "# Variables\n\n## LOADER_CACHE_DIR\n\nThe folder that downloaded parts are kept in."
-                " The default lies in the home folder.\n\n## LOADER_LOG_LEVEL\n\n"
+                "# Variables\n\n## LOADER_CACHE_DIR\n\nThe folder that downloaded parts are kept"
+                " in. The default lies in the home folder.\n\n## LOADER_LOG_LEVEL\n\n"
                 "How much is logged.\n"
             ),
             "pipeline.md": (
