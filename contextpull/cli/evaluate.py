@@ -5,6 +5,7 @@ import click
 from contextpull.cli.generate import generate_command
 from contextpull.cli.judged import beir_command
 from contextpull.cli.running import run_command
+from contextpull.cli.runs import compare_command, show_command
 from contextpull.cli.streams import parse_stream_command
 
 
@@ -17,5 +18,12 @@ def eval_group() -> None:
     """
 
 
-for _command in (run_command, generate_command, beir_command, parse_stream_command):
+for _command in (
+    run_command,
+    show_command,
+    compare_command,
+    generate_command,
+    beir_command,
+    parse_stream_command,
+):
     eval_group.add_command(_command)

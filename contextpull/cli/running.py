@@ -162,11 +162,10 @@ class _Run:
         pushes = [name for name in self._names if not is_agent(name)]
         if agents or self._options["out"]:
             self._corpus = corpus_fingerprint(searched.snapshot)
-        self._measure_pushes(pushes, searched)
-        if agents:
-            with _ledger(self._options["out"]) as ledger:
-                for name in agents:
-                    self._measure_agent(name, searched, ledger)
+        with _ledger(self._options["out"]) as ledger:  # a folder that cannot be used is said now
+            self._measure_pushes(pushes, searched)
+            for name in agents:
+                self._measure_agent(name, searched, ledger)
 
     def _measure_pushes(self, names: Sequence[str], searched: "Searched") -> None:
         from contextpull.eval.runs import evaluate

@@ -182,7 +182,7 @@ class _Work:
 
     def _ask(self, question: Question, key: str) -> Transcript:
         transcript = self._agent.run(question)
-        self._ledger.add(key, transcript)
+        self._ledger.add(key, self._agent.row_name, transcript)
         with self._lock:
             self._spent = self._with(transcript.tokens)
             self.done += 1

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -25,6 +26,13 @@ def ledger_key(**parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
+class Kept(NamedTuple):
+    """A transcript, and the row that it was made for."""
+
+    row: str
+    transcript: Transcript
+
+
 class Ledger:
     """A file of transcripts, one a line, that is only ever added to; for any number of threads.
 
@@ -35,23 +43,29 @@ class Ledger:
         """Read what is there. Raises EvaluationError for a line that is no transcript."""
         self._path = path
         self._lock = threading.Lock()
-        self._kept: dict[str, Transcript] = dict(_read(path))
+        self._kept: dict[str, Kept] = dict(_read(path))
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: str) -> Transcript | None:
         """The transcript under a key, or None."""
-        return self._kept.get(key)
+        kept = self._kept.get(key)
+        return kept.transcript if kept else None
 
-    def add(self, key: str, transcript: Transcript) -> bool:
+    def of_question(self, question_id: str) -> list[Kept]:
+        """All that is kept of one question, in the order in which it was."""
+        every = self._kept.values()
+        return [kept for kept in every if kept.transcript.question_id == question_id]
+
+    def add(self, key: str, row: str, transcript: Transcript) -> bool:
         """Keep a transcript, on the disk when this returns; False for one that is no result."""
         if transcript.outcome not in FINAL:
             return False
-        line = json.dumps({"key": key, "transcript": transcript.model_dump(mode="json")})
+        record = {"key": key, "row": row, "transcript": transcript.model_dump(mode="json")}
         with self._lock:
-            self._kept[key] = transcript
-            self._append(line)
+            self._kept[key] = Kept(row, transcript)
+            self._append(json.dumps(record))
         return True
 
     def _append(self, line: str) -> None:
@@ -67,7 +81,7 @@ class Ledger:
             os.fsync(file.fileno())
 
 
-def _read(path: Path) -> Iterator[tuple[str, Transcript]]:
+def _read(path: Path) -> Iterator[tuple[str, Kept]]:
     if not path.exists():
         return
     lines = path.read_bytes().split(b"\n")
@@ -79,7 +93,8 @@ def _read(path: Path) -> Iterator[tuple[str, Transcript]]:
         except ValueError:
             continue  # torn by the end of the process that wrote it
         try:
-            yield str(record["key"]), Transcript.model_validate(record["transcript"])
+            transcript = Transcript.model_validate(record["transcript"])
+            yield str(record["key"]), Kept(str(record["row"]), transcript)
         except (KeyError, TypeError, ValidationError) as error:
             raise EvaluationError(
                 f"{path}, line {number}: this is no transcript of this version ({error})."

@@ -167,3 +167,55 @@ def test_an_agent_without_a_model_is_told_to_name_one(files: list[str]) -> None:
     result = run(*files, "--rows", "pull")
     assert result.exit_code == 2
     assert "The row 'pull' needs --model." in result.output
+
+
+def test_a_question_of_a_kept_run_can_be_looked_at(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run(*files, "--rows", "bm25,pull", "--model", model.endpoint, "--out", out)
+    shown = CliRunner().invoke(eval_group, ["show", str(out), "q1"])
+    assert shown.exit_code == 0
+    for part in (
+        "q1 (conceptual): How long does the red kettle take?",
+        "gold     a.md#red",
+        "pull, read: recall@5 1.00",
+        "  1. a.md#red   <- gold",
+        'read({"ids": ["a.md#red"]})',
+        "The red kettle boils in four minutes.",
+        "answer: It says so in [a.md#red].",
+    ):
+        assert part in shown.stdout
+    missing = CliRunner().invoke(eval_group, ["show", str(out), "q9"])
+    assert "The run asked no question 'q9'" in str(missing.exception)
+
+
+def test_two_runs_are_compared_question_by_question(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    arguments = [*files, "--rows", "pull", "--model", model.endpoint]
+    run(*arguments, "--out", tmp_path / "one")
+    model.script = [Says("I would rather not look.")]
+    run(*arguments, "--max-turns", 3, "--out", tmp_path / "two")
+    names = [str(tmp_path / name) for name in ("one", "two")]
+    result = CliRunner().invoke(eval_group, ["compare", *names, "--json"])
+    report = json.loads(result.stdout)
+    assert list(report["changed"]) == ["limits"]
+    rows = {row["row"]: row for row in report["rows"]}
+    assert rows["pull, read"]["lost"] == ["q1"]
+    assert rows["pull, surfaced"]["lost"] == ["q1", "q2"]
+    assert rows["pull, surfaced"]["difference"]["mean"] == -1.0
+    text = CliRunner().invoke(eval_group, ["compare", *names]).stdout
+    assert "pull, surfaced: recall@5 1.000 -> 0.000, -1.000" in text
+    assert "  lost 2: q1, q2" in text
+
+
+def test_runs_over_different_questions_are_not_compared(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    arguments = [*files, "--rows", "bm25"]
+    run(*arguments, "--out", tmp_path / "one")
+    run(*arguments, "--shapes", "table", "--out", tmp_path / "two")
+    names = [str(tmp_path / name) for name in ("one", "two")]
+    result = CliRunner().invoke(eval_group, ["compare", *names])
+    assert "asked 2 questions" in str(result.exception)
