@@ -36,10 +36,8 @@ def main() -> None:
         )
         assert "pip install 'contextpull[eval]'" in refused.stderr, refused.stderr
         run(*pip, "pytest", "jsonschema", cwd=outside)
-        for name in ("__init__.py", "conftest.py", "server"):
-            source = ROOT / "tests" / name
-            if source.exists():
-                run("cp", "-r", str(source), str(into(outside / "tests") / name))
+        for source in (*(ROOT / "tests").glob("*.py"), ROOT / "tests" / "server"):
+            run("cp", "-r", str(source), str(into(outside / "tests") / source.name), quiet=True)
         run(str(python), "-m", "pytest", "-q", "tests/server", cwd=outside)
     print("wheel: built, installed and used from outside the checkout")
 
