@@ -22,6 +22,7 @@ from contextpull.store.querying import Terms, Weights, compile_query, terms_of
 
 FOLDER = "lexical"
 
+_TEXT_FIELDS = ("body", "stems", *SearchFields._fields[1:])
 _LINK_TARGET = re.compile(r"\]\([^)\s]*")
 """Where a link leads is no part of what a sentence says, and would stand inside its phrases."""
 _HEAP_PER_THREAD = 64_000_000
@@ -178,8 +179,7 @@ class LexicalWriter:
         entry.add_unsigned("section", number)
         entry.add_unsigned("document", document)
         body = _LINK_TARGET.sub("](", fields.body) if "](" in fields.body else fields.body
-        texts = zip(fields._fields, fields._replace(body=body), strict=True)
-        for name, text in (*texts, ("stems", body)):
+        for name, text in zip(_TEXT_FIELDS, (body, body, *fields[1:]), strict=True):
             if text:
                 entry.add_text(name, text if text.isascii() else separated(text))
         if not fields.body.isascii():
