@@ -10,12 +10,11 @@ and a file with faults is refused whole: a question that is silently left out ch
 
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
+from contextpull.adapters.files import replacing
 from contextpull.adapters.lines import (
     Faults,
     Fields,
@@ -56,7 +55,7 @@ def save_questions(path: str | os.PathLike[str], questions: Iterable[Question]) 
     faults = Faults(f"the questions for {path}", place="question ")
     lines = list(_lines(map(_question_record, questions), _question, faults))
     faults.raise_if_any()
-    with _replacing(Path(path)) as stream:
+    with replacing(Path(path)) as stream:
         stream.writelines(lines)
 
 
@@ -69,7 +68,7 @@ def save_passages(
     Raises `EvaluationError` that lists the passages that would not load again.
     """
     if isinstance(path_or_stream, (str, os.PathLike)):
-        with _replacing(Path(path_or_stream)) as stream:
+        with replacing(Path(path_or_stream)) as stream:
             save_passages(stream, passages)
         return
     faults = Faults("the passages", place="passage ")
@@ -167,21 +166,3 @@ def _lines(
             faults.add(number, f"cannot be written as JSON: {error}")
         if not faults.count:
             yield line + "\n"
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """A stream whose text becomes the file when the block ends well; else nothing changes."""
-    target = Path(os.path.realpath(path))  # a link keeps pointing where it did
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise EvaluationError(f"Cannot write {path}: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):  # after a replacement it is gone, in a wrong folder it never was
-            temporary.unlink()

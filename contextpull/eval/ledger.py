@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from contextpull.errors import EvaluationError
+from contextpull.eval.kept_lines import KeptLines
 from contextpull.eval.transcripts import Transcript
 
 FINAL = frozenset(
@@ -34,16 +34,13 @@ class Kept(NamedTuple):
 
 
 class Ledger:
-    """A file of transcripts, one a line, that is only ever added to; for any number of threads.
-
-    What a run was killed over is the line that it was writing, which is passed over when read.
-    """
+    """A file of transcripts, one a line, for any number of threads; see KeptLines."""
 
     def __init__(self, path: Path) -> None:
         """Read what is there. Raises EvaluationError for a line that is no transcript."""
-        self._path = path
+        self._lines = KeptLines(path, "the transcripts")
         self._lock = threading.Lock()
-        self._kept: dict[str, Kept] = dict(_read(path))
+        self._kept: dict[str, Kept] = dict(_read(self._lines))
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -65,38 +62,17 @@ class Ledger:
         record = {"key": key, "row": row, "transcript": transcript.model_dump(mode="json")}
         with self._lock:
             self._kept[key] = Kept(row, transcript)
-            self._append(json.dumps(record))
+            self._lines.add(json.dumps(record))
         return True
 
-    def _append(self, line: str) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab+") as file:
-            size = file.seek(0, os.SEEK_END)
-            if size:
-                file.seek(size - 1)
-                if file.read(1) != b"\n":  # the rest of a line that was being written at the end
-                    file.write(b"\n")
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
 
-
-def _read(path: Path) -> Iterator[tuple[str, Kept]]:
-    if not path.exists():
-        return
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record: Mapping[str, object] = json.loads(line)
-        except ValueError:
-            continue  # torn by the end of the process that wrote it
+def _read(lines: KeptLines) -> Iterator[tuple[str, Kept]]:
+    for number, record in lines.records():
         try:
             transcript = Transcript.model_validate(record["transcript"])
             yield str(record["key"]), Kept(str(record["row"]), transcript)
         except (KeyError, TypeError, ValidationError) as error:
             raise EvaluationError(
-                f"{path}, line {number}: this is no transcript of this version ({error})."
+                f"{lines.path}, line {number}: this is no transcript of this version ({error})."
                 " Name another folder, or delete that file: the questions will be asked again."
             ) from error

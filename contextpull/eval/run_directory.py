@@ -10,11 +10,11 @@ table.txt          the same for people
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contextpull.adapters.files import replacing
 from contextpull.errors import EvaluationError
 from contextpull.eval.ledger import Ledger
 from contextpull.eval.runs import Row
@@ -165,6 +165,5 @@ def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    with replacing(path) as stream:
+        stream.write(text)

@@ -2,13 +2,13 @@
 
 import json
 import os
-import secrets
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextpull import __version__
+from contextpull.adapters.files import replacing
 from contextpull.adapters.ragbisect import save_questions
 from contextpull.errors import EvaluationError
 from contextpull.eval.generation.generating import Generated
@@ -125,13 +125,5 @@ def _exists(path: Path) -> EvaluationError:
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise EvaluationError(f"Cannot write {path}: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    with replacing(path) as stream:
+        stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2) + "\n")

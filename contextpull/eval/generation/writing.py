@@ -4,14 +4,16 @@ import json
 import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from contextpull.errors import EvaluationError, ModelUnavailable
+from contextpull.errors import ModelUnavailable
 from contextpull.eval.generation.corpus import SourceSection
+from contextpull.eval.kept_lines import KeptLines
 
 Writer = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Takes a prompt and the JSON schema of the answer, and returns the answer.
@@ -89,9 +91,9 @@ class AskedWriter:
         """
         self.name = name
         self._writer = writer
-        self._kept = kept
+        self._kept = KeptLines(kept, "the writer's answers") if kept else None
         self._lock = threading.Lock()
-        self._answers = _kept_answers(kept) if kept else {}
+        self._answers = _answers_of(self._kept) if self._kept else {}
         self._calls = self._cached = self._failed = self._in_a_row = 0
         self._given_up: ModelUnavailable | None = None
 
@@ -136,7 +138,8 @@ class AskedWriter:
         with self._lock:
             self._in_a_row = 0
             self._answers[key] = answer
-            self._keep(line)
+            if self._kept:
+                self._kept.add(line)
         return answer
 
     def _note_failure(self, error: Exception) -> None:
@@ -148,47 +151,26 @@ class AskedWriter:
             self._in_a_row += 1
             if self._in_a_row < MOST_FAILURES:
                 return
-            hint = f" What it wrote is kept in {self._kept}; the same command goes on from there."
+            hint = ""
+            if self._kept:
+                place = self._kept.path
+                hint = f" What it wrote is kept in {place}; the same command goes on from there."
             self._given_up = ModelUnavailable(
-                f"The writer {self.name!r} failed {self._in_a_row} times in a row: {error}"
-                f"{hint if self._kept else ''}"
+                f"The writer {self.name!r} failed {self._in_a_row} times in a row: {error}{hint}"
             )
             raise self._given_up from error
-
-    def _keep(self, line: str) -> None:
-        if self._kept is None:
-            return
-        try:
-            with self._kept.open("a", encoding="utf-8", newline="\n") as stream:
-                stream.write(line + "\n")
-        except OSError as error:
-            raise EvaluationError(
-                f"Cannot keep the writer's answers in {self._kept}: {error.strerror}."
-            ) from error
 
 
 SCHEMA: dict[str, Any] = Draft.model_json_schema()
 SCHEMA_TEXT = json.dumps(SCHEMA, sort_keys=True)
 
 
-def _kept_answers(path: Path) -> dict[str, dict[str, Any]]:
-    """The answers that were kept, by key; a line that was cut off in the middle is passed over."""
-    try:
-        data = path.read_bytes() if path.exists() else b""
-        if data and not data.endswith(b"\n"):  # so that the next line is one of its own
-            with path.open("ab") as stream:
-                stream.write(b"\n")
-    except OSError as error:
-        raise EvaluationError(
-            f"Cannot read the answers kept in {path}: {error.strerror}."
-        ) from error
+def _answers_of(kept: KeptLines) -> dict[str, dict[str, Any]]:
+    """The answers that were kept, by key."""
     answers: dict[str, dict[str, Any]] = {}
-    for line in data.split(b"\n"):
-        try:
-            record = json.loads(line)
+    for _, record in kept.records():
+        with suppress(TypeError, KeyError, ValueError):  # whatever else may stand in the file
             answers[str(record["key"])] = dict(record["answer"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
     return answers
 
 
