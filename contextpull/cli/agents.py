@@ -1,11 +1,12 @@
 """The rows of agents: their names, how they are opened, how they are asked."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+
+from contextpull.cli.progress import bar_on_terminal
 
 if TYPE_CHECKING:
     from contextpull.eval.asking import Agent, Spent
@@ -109,13 +110,10 @@ def open_agent(name: str, store: "Store", options: AgentOptions) -> "Agent":
 @contextmanager
 def asking_progress(name: str) -> Iterator[Callable[[int, int, "Spent"], None] | None]:
     """A bar on stderr with what new answers have cost; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with bar_on_terminal("share") as bar:
+        if bar is None:
+            yield None
+            return
         task = bar.add_task(name)
 
         def show(done: int, total: int, spent: "Spent") -> None:

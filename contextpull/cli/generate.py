@@ -1,18 +1,18 @@
 """`contextpull eval generate`: make an eval set out of a corpus."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextpull.cli.progress import bar_on_terminal
+from contextpull.cli.sections import check_sections, open_sections, sections_options
+
 if TYPE_CHECKING:
     from contextpull.eval.generation.chat_writer import ChatWriter
-    from contextpull.eval.generation.corpus import Corpus
     from contextpull.eval.generation.generating import Generated
     from contextpull.eval.generation.saving import Files
     from contextpull.eval.generation.writing import AskedWriter
@@ -57,18 +57,7 @@ def _shapes(_context: click.Context, _parameter: click.Parameter, value: str) ->
 
 
 @click.command(name="generate", help=_HELP)
-@click.option(
-    "--store",
-    "store_path",
-    type=click.Path(path_type=Path),
-    help="The store whose sections to ask about.",
-)
-@click.option(
-    "--sections",
-    "sections_path",
-    type=click.Path(path_type=Path),
-    help="A file of sections instead: JSON lines with id, text, source.",
-)
+@sections_options
 @click.option(
     "--out",
     required=True,
@@ -132,20 +121,20 @@ def generate_command(
     as_json: bool,
 ) -> None:
     """Make the questions and write them; the help text above is for users."""
+    from contextpull.eval.generation.corpus import corpus_of
     from contextpull.eval.generation.generating import generate
     from contextpull.eval.generation.plan import Plan
     from contextpull.eval.generation.saving import check_target, files_of, save
     from contextpull.eval.generation.writing import AskedWriter
 
-    if (sections_path is None) == (store_path is None):
-        raise click.UsageError("Give the sections with either --sections or --store.")
+    check_sections(sections_path, store_path)
     files = files_of(out)
     check_target(files, force=force)
     plan = Plan(shapes, per_shape, seed, most_gold, workers=concurrency)
     chat = open_writer(spec, writer_key) if spec else None
     writer = AskedWriter(chat, chat.name, files.answers) if chat else None
-    with _corpus(sections_path, store_path) as corpus, _progress() as on_progress:
-        generated = generate(corpus, plan, writer, on_progress)
+    with open_sections(sections_path, store_path) as searched, _progress() as on_progress:
+        generated = generate(corpus_of(searched), plan, writer, on_progress)
     if generated.questions:
         save(generated, files, writer=chat.name if chat else "", force=force)
     _print(generated, files, _writer_record(chat, writer), as_json=as_json)
@@ -161,30 +150,12 @@ def open_writer(spec: str, key: str) -> "ChatWriter":
 
 
 @contextmanager
-def _corpus(sections: Path | None, store: Path | None) -> Iterator["Corpus"]:
-    """The sections to ask about."""
-    from contextpull.adapters import push, ragbisect
-    from contextpull.eval.generation.corpus import corpus_of
-
-    if store is not None:
-        yield corpus_of(push.over_store(store))
-    elif sections is not None:
-        passages = ragbisect.load_passages(sections)
-        with TemporaryDirectory(prefix="contextpull-") as folder:
-            yield corpus_of(push.over_passages(passages, Path(folder)))
-
-
-@contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
     """A bar a shape on stderr; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with bar_on_terminal("count") as bar:
+        if bar is None:
+            yield None
+            return
         tasks = {shape: bar.add_task(shape, visible=False) for shape in _SHAPES}
 
         def show(shape: str, done: int, wanted: int) -> None:

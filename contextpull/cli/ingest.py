@@ -108,7 +108,7 @@ def _vectors(store: Path, embedder: str | None, api_key: str) -> dict[str, Any]:
     from contextpull.store.embedding import keep_vectors
 
     try:
-        with progress_bar("embedding", "sections") as progress:
+        with progress_bar("embedding", "count") as progress:
             report = keep_vectors(
                 store,
                 model=embedder,

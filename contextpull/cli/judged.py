@@ -10,11 +10,11 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
     RowModels,
     open_rows,
-    progress,
     rounds_option,
     row_model_options,
     rows_option,
@@ -143,7 +143,7 @@ def _measured(
     with _folder(collection, stores) as folder:
         searched = open_collection(collection, folder)
         for name, retriever in open_rows(names, searched, models):
-            with progress(f"{collection.name}: {name}") as on_progress:
+            with progress_bar(f"{collection.name}: {name}", "share") as on_progress:
                 row = measure(
                     collection,
                     retriever,

@@ -1,19 +1,22 @@
-"""Bars on stderr for what takes long."""
+"""Bars on stderr for what takes long; nothing where nobody watches."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Unit = Literal["bytes", "count", "share"]
+"""What stands behind a bar: megabytes, done of all, or a share in percent."""
+Move = Callable[[int, int], None]
+"""Moves a bar to (done, all)."""
 
 
 @contextmanager
-def progress_bar(
-    title: str, unit: Literal["bytes", "sections"]
-) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar that the yielded function moves to (done, all); None where nobody watches.
-
-    It appears when it is first moved.
-    """
+def bar_on_terminal(unit: Unit) -> Iterator["Progress | None"]:
+    """Room for bars, each with its task's description before it; None off a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -23,16 +26,23 @@ def progress_bar(
         DownloadColumn,
         MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
 
-    counted = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
-    columns = (TextColumn(title), BarColumn(), counted, TimeRemainingColumn())
+    behind = {"bytes": DownloadColumn, "count": MofNCompleteColumn, "share": TaskProgressColumn}
+    columns = (TextColumn("{task.description}"), BarColumn(), behind[unit](), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, visible=False)
+        yield bar
 
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
 
-        yield show
+@contextmanager
+def progress_bar(title: str, unit: Unit) -> Iterator[Move | None]:
+    """One bar that the yielded function moves; it appears when it is first moved."""
+    with bar_on_terminal(unit) as bar:
+        if bar is None:
+            yield None
+            return
+        task = bar.add_task(title, total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

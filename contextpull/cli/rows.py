@@ -1,9 +1,7 @@
-"""The rows that measuring commands share: their names, how they are opened, their progress."""
+"""The rows that measuring commands share: their names, and how they are opened."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -33,7 +31,6 @@ ROWS_HELP = (
     " the weight of vectors."
 )
 
-Progress = Callable[[int, int], None]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -153,19 +150,5 @@ def _with_vectors(searched: "Searched", named: RowModels) -> "Searched":
 
     embedder = open_embedder(named.embedder, api_key=named.api_key)
     cache = cache_folder(os.environ) / "vectors"
-    with progress_bar("embedding", "sections") as bar:
+    with progress_bar("embedding", "count") as bar:
         return push.with_vectors(searched, embedder, cache=cache, progress=bar)
-
-
-@contextmanager
-def progress(name: str) -> Iterator[Progress | None]:
-    """A bar on stderr that the yielded function moves; nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name)
-        yield lambda asked, questions: bar.update(task, completed=asked, total=questions)

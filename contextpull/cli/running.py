@@ -1,7 +1,7 @@
 """`contextpull eval run`: rows over an eval set, pushes and agents side by side."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,16 +18,17 @@ from contextpull.cli.agents import (
     open_agent,
 )
 from contextpull.cli.gates import check_gates, gates_option
+from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
     RowModels,
     open_rows,
-    progress,
     rounds_option,
     row_model_options,
     rows_option,
     seed_option,
 )
+from contextpull.cli.sections import check_sections, open_sections, sections_options
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
@@ -73,18 +74,7 @@ _HERE = click.Path(path_type=Path)
     type=_HERE,
     help="The eval set: JSON lines with id, q, shape, gold_chunk_ids (ragbisect's format).",
 )
-@click.option(
-    "--sections",
-    "sections_path",
-    type=_HERE,
-    help="The sections to search: JSON lines with id, text, source, as `export-chunks` writes.",
-)
-@click.option(
-    "--store",
-    "store_path",
-    type=_HERE,
-    help="The store whose sections to search, instead of --sections.",
-)
+@sections_options
 @rows_option(is_agent)
 @row_model_options
 @agent_options
@@ -119,13 +109,12 @@ def run_command(context: click.Context, /, **options: Any) -> None:
     """Measure the rows and print them; the help text above is for users."""
     from contextpull.eval.statistics import require_numpy
 
-    if (options["sections_path"] is None) == (options["store_path"] is None):
-        raise click.UsageError("Give the sections with either --sections or --store.")
+    check_sections(options["sections_path"], options["store_path"])
     if options["offline"] and not options["out"]:
         raise click.UsageError("--offline needs the run's folder: --out.")
     require_numpy()  # before an index is built in vain
     run = _Run(options)
-    with _searched(options["sections_path"], options["store_path"]) as searched:
+    with open_sections(options["sections_path"], options["store_path"]) as searched:
         run.measure(searched)
     run.show()
     failed = any(row.failures for row in run.rows)
@@ -140,7 +129,8 @@ class _Run:
         from contextpull.eval.running import Settings, chosen
 
         self._options = options
-        self._names: Sequence[str] = options["rows"]
+        self._agent_names = [name for name in options["rows"] if is_agent(name)]
+        self._push_names = [name for name in options["rows"] if not is_agent(name)]
         shapes = [each.strip() for each in (options["shapes"] or "").split(",") if each.strip()]
         self._questions = chosen(
             load_questions(options["questions_path"]), shapes, options["sample"], options["seed"]
@@ -158,23 +148,21 @@ class _Run:
         from contextpull.eval.runs import check_gold
 
         check_gold(self._questions, set(searched.ids.values()))
-        agents = [name for name in self._names if is_agent(name)]
-        pushes = [name for name in self._names if not is_agent(name)]
-        if agents or self._options["out"]:
+        if self._agent_names or self._options["out"]:
             self._corpus = corpus_fingerprint(searched.snapshot)
         with _ledger(self._options["out"]) as ledger:  # a folder that cannot be used is said now
-            self._measure_pushes(pushes, searched)
-            for name in agents:
+            self._measure_pushes(searched)
+            for name in self._agent_names:
                 self._measure_agent(name, searched, ledger)
 
-    def _measure_pushes(self, names: Sequence[str], searched: "Searched") -> None:
+    def _measure_pushes(self, searched: "Searched") -> None:
         from contextpull.eval.runs import evaluate
 
         options, settings = self._options, self._settings
         models = RowModels(options["embedder"], options["reranker"], options["api_key"])
         embed = options["store_path"] is None
-        for name, retriever in open_rows(names, searched, models, embed=embed):
-            with progress(name) as on_progress:
+        for name, retriever in open_rows(self._push_names, searched, models, embed=embed):
+            with progress_bar(name, "share") as on_progress:
                 row = evaluate(
                     retriever,
                     self._questions,
@@ -217,8 +205,7 @@ class _Run:
         from contextpull.eval.run_table import render_run
         from contextpull.eval.running import compared_with_best_push, full_report
 
-        pushes = [name for name in self._names if not is_agent(name)]
-        compared = compared_with_best_push(self.rows, pushes, self._settings)
+        compared = compared_with_best_push(self.rows, self._push_names, self._settings)
         report = full_report(self.rows, self._agents, compared, self._settings)
         table = render_run(self.rows, self._agents, compared)
         if self._options["out"]:
@@ -242,7 +229,7 @@ class _Run:
         options = self._options
         return {
             "contextpull": __version__,
-            "rows": list(self._names),
+            "rows": list(options["rows"]),
             "model": options["model"],
             "settings": self._settings._asdict(),
             "corpus": self._corpus,
@@ -263,16 +250,3 @@ def _ledger(out: Path | None) -> Iterator["Ledger"]:
         return
     with TemporaryDirectory(prefix="contextpull-") as folder:
         yield Ledger(Path(folder, "transcripts.jsonl"))
-
-
-@contextmanager
-def _searched(sections: Path | None, store: Path | None) -> Iterator["Searched"]:
-    """What all rows search, for as long as they do."""
-    from contextpull.adapters import push, ragbisect
-
-    if store is not None:
-        yield push.over_store(store)
-    elif sections is not None:
-        passages = ragbisect.load_passages(sections)
-        with TemporaryDirectory(prefix="contextpull-") as folder:
-            yield push.over_passages(passages, Path(folder))

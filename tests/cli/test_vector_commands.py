@@ -225,7 +225,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return terminal
 
 
-@pytest.mark.parametrize(("unit", "shown"), [("sections", "3/40"), ("bytes", "3/40 bytes")])
+@pytest.mark.parametrize(("unit", "shown"), [("count", "3/40"), ("bytes", "3/40 bytes")])
 def test_a_bar_counts_on_a_terminal(monkeypatch: pytest.MonkeyPatch, unit: str, shown: str) -> None:
     terminal = watched(monkeypatch)
     with progress_bar("embedding", unit) as move:  # type: ignore[arg-type]
@@ -239,12 +239,12 @@ def test_a_bar_counts_on_a_terminal(monkeypatch: pytest.MonkeyPatch, unit: str, 
 
 def test_a_bar_that_never_moves_is_never_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watched(monkeypatch)
-    with progress_bar("embedding", "sections"):
+    with progress_bar("embedding", "count"):
         pass
     assert "embedding" not in terminal.getvalue()
 
 
 def test_there_is_no_bar_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar("embedding", "sections") as move:
+    with progress_bar("embedding", "count") as move:
         assert move is None
     assert capsys.readouterr() == ("", "")
