@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contextpull.eval.tool_calls import same_call
-from contextpull.eval.transcripts import Tokens, ToolCall, Transcript
+from contextpull.eval.transcripts import ToolCall, Transcript, total_of
 from contextpull.tools import TOOLS
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
@@ -25,7 +25,7 @@ def behaviour(transcripts: Iterable[Transcript]) -> dict[str, Any]:
     answers = [run for run in runs if run.is_ok]
     unread = [run for run in answers if not run.ids_read]
     calls = [call for run in runs for call in run.calls]
-    tokens = sum((run.tokens for run in runs), Tokens())
+    tokens = total_of(run.tokens for run in runs)
     read = sum(len(run.ids_read) for run in runs)
     surfaced = sum(len(run.ids_surfaced) for run in runs)
     return {

@@ -27,11 +27,11 @@ from contextpull.eval.behaviour import behaviour
 from contextpull.eval.measures import check_cutoff
 from contextpull.eval.stream import SERVER, Recording, parse_stream
 from contextpull.eval.talks import STRICT
-from contextpull.eval.tool_calls import cited_sections
+from contextpull.eval.tool_calls import cited_sections, tools_fingerprint
 from contextpull.eval.transcripts import Transcript
 from contextpull.models.folders import fingerprint_of
 from contextpull.store import Store, open_store
-from contextpull.tools import DISCIPLINE, TOOLS
+from contextpull.tools import DISCIPLINE
 from contextpull.types import Question
 
 NOT_STARTED = "not_started"
@@ -131,13 +131,12 @@ class ClaudeCodeRetriever:
 
     def settings(self) -> dict[str, Any]:
         """What changes an answer, for a record; the version of Claude Code is not among it."""
-        tools = [[tool.name, tool.description, tool.schema] for tool in TOOLS]
         return {
             "agent": _RECIPE,
             "contextpull": __version__,
             "model": self._model,
             "prompt": fingerprint_of(self._appendix),
-            "tools": fingerprint_of(json.dumps(tools, sort_keys=True)),
+            "tools": tools_fingerprint(),
             "strict": self._strict,
             "snippets": self._snippets,
             "serve": list(self._serve_options),

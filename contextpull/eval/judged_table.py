@@ -1,12 +1,18 @@
 """Rows over judged collections as plain text for a terminal of 100 columns."""
 
-from math import isfinite
-
 from contextpull.eval.judged import COMPARED, Block, Compared, JudgedRun
 from contextpull.eval.measures import JUDGED
 from contextpull.eval.runs import Row
 from contextpull.eval.statistics import LEVEL, Interval
-from contextpull.eval.table import UNDEFINED, Line, aligned, failure_notes, figure, printable
+from contextpull.eval.table import (
+    COMPARISON_HEADS,
+    Line,
+    aligned,
+    comparison_cells,
+    failure_notes,
+    figure,
+    printable,
+)
 
 _BARE = [measure.name for measure in JUDGED[1:]]
 """The measures that stand in the table without their intervals, which --json has."""
@@ -63,7 +69,7 @@ def _means(run: JudgedRun) -> list[str]:
 
 
 def _comparisons(run: JudgedRun) -> list[str]:
-    lines = [Line("collection", ("row", "difference", "p", "p (Holm)", "detectable"))]
+    lines = [Line("collection", ("row", *COMPARISON_HEADS))]
     lines += [_compared_line(each, len(run.blocks)) for each in run.comparisons]
     title = f"{COMPARED} beside the row {printable(run.baseline)}"
     return [title, *aligned(lines, (2, 3, 4))]
@@ -71,27 +77,8 @@ def _comparisons(run: JudgedRun) -> list[str]:
 
 def _compared_line(compared: Compared, blocks: int) -> Line:
     name = compared.collection or f"mean over {blocks}"
-    comparison = compared.comparison
-    cells = (
-        printable(compared.row),
-        difference(comparison.difference),
-        p_value(comparison.p),
-        p_value(compared.p_holm),
-        f"{comparison.detectable:.3f}" if isfinite(comparison.detectable) else UNDEFINED,
-    )
-    return Line(printable(name), cells)
-
-
-def difference(interval: Interval) -> str:
-    """A difference with its sign and its interval."""
-    if not isfinite(interval.low):
-        return f"{interval.mean:+.3f} [{UNDEFINED}]"
-    return f"{interval.mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
-
-
-def p_value(p: float) -> str:
-    """A p-value as far as it is worth printing."""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    cells = comparison_cells(compared.comparison, compared.p_holm)
+    return Line(printable(name), (printable(compared.row), *cells))
 
 
 def _notes(run: JudgedRun) -> list[str]:

@@ -12,13 +12,13 @@ from contextpull.eval.actions import ACTIONS, ActionTalk, last_turn
 from contextpull.eval.behaviour import behaviour
 from contextpull.eval.measures import check_cutoff
 from contextpull.eval.talks import NO_ANSWER, STRICT, NativeTalk, Step, Talk
-from contextpull.eval.tool_calls import ToolRunner, cited_sections
+from contextpull.eval.tool_calls import ToolRunner, cited_sections, tools_fingerprint
 from contextpull.eval.transcripts import Tokens, Transcript, Turn, total_tokens
 from contextpull.models.chat import Chat, ChatFailed, Reply, Usage
 from contextpull.models.folders import fingerprint_of
 from contextpull.retrieval.models import Models
 from contextpull.store import Store
-from contextpull.tools import TOOLS, ToolSession, instructions
+from contextpull.tools import ToolSession, instructions
 from contextpull.types import Question
 
 Actions = Literal["native", "json"]
@@ -100,13 +100,12 @@ class ApiLoopRetriever:
 
     def settings(self) -> dict[str, Any]:
         """Everything beside the question and the corpus that changes an answer, for a record."""
-        tools = [[tool.name, tool.description, tool.schema] for tool in TOOLS]
         return {
             "agent": _RECIPE,
             "contextpull": __version__,
             "model": self._chat.settings(),
             "prompt": fingerprint_of(self.system),
-            "tools": fingerprint_of(json.dumps(tools, sort_keys=True)),
+            "tools": tools_fingerprint(),
             "strict": self._strict,
             "actions": self._actions,
             "snippets": self._snippets,

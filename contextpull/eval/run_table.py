@@ -3,10 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from contextpull.eval.judged_table import difference, p_value
 from contextpull.eval.running import Compared
 from contextpull.eval.runs import Row
-from contextpull.eval.table import Line, aligned, printable, render_table
+from contextpull.eval.table import (
+    COMPARISON_HEADS,
+    Line,
+    aligned,
+    comparison_cells,
+    printable,
+    render_table,
+)
 
 _THOUSAND = 1_000
 
@@ -57,14 +63,9 @@ def _agent_cells(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _compared(compared: Sequence[Compared]) -> Iterable[str]:
     yield f"recall beside the best push row, {printable(compared[0].baseline)}"
-    lines = [Line("row", ("difference", "p", "p (Holm)", "detectable"))]
-    for each in compared:
-        found = each.comparison
-        cells = (
-            difference(found.difference),
-            p_value(found.p),
-            p_value(each.p_holm),
-            f"{found.detectable:.3f}",
-        )
-        lines.append(Line(printable(each.row), cells))
-    yield from aligned(lines, range(1, 4))
+    lines = [Line("row", COMPARISON_HEADS)]
+    lines += [
+        Line(printable(each.row), comparison_cells(each.comparison, each.p_holm))
+        for each in compared
+    ]
+    yield from aligned(lines, range(1, len(COMPARISON_HEADS)))

@@ -6,6 +6,7 @@ from math import isfinite
 
 from rich.cells import cell_len
 
+from contextpull.eval.comparing import Comparison
 from contextpull.eval.runs import Outcome, Row, Summary, check_comparable
 from contextpull.eval.statistics import LEVEL, Interval
 
@@ -13,6 +14,7 @@ _NAME_COLUMNS = 20
 _FAILURES_SHOWN = 5
 _ERROR_CHARS = 70
 UNDEFINED = "-"
+COMPARISON_HEADS = ("difference", "p", "p (Holm)", "detectable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,27 @@ def figure(interval: Interval) -> str:
         return UNDEFINED
     bounds = f"{interval.low:.3f}, {interval.high:.3f}" if isfinite(interval.low) else UNDEFINED
     return f"{interval.mean:.3f} [{bounds}]"
+
+
+def comparison_cells(comparison: Comparison, p_holm: float) -> tuple[str, ...]:
+    """How two rows differ, under `COMPARISON_HEADS`; dashes for what is undefined."""
+    sure = isfinite(comparison.detectable)
+    return (
+        _difference(comparison.difference),
+        _p_value(comparison.p),
+        _p_value(p_holm),
+        f"{comparison.detectable:.3f}" if sure else UNDEFINED,
+    )
+
+
+def _difference(interval: Interval) -> str:
+    if not isfinite(interval.low):
+        return f"{interval.mean:+.3f} [{UNDEFINED}]"
+    return f"{interval.mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+
+
+def _p_value(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def aligned(lines: Sequence[Line], right: Collection[int]) -> Iterable[str]:

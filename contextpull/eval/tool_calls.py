@@ -7,6 +7,7 @@ from typing import Any
 
 from contextpull.eval.measures import distinct
 from contextpull.eval.transcripts import ToolCall, cited_ids
+from contextpull.models.folders import fingerprint_of
 from contextpull.store import Snapshot
 from contextpull.tools import TOOLS, ToolResult, ToolSession
 
@@ -71,6 +72,12 @@ def ids_surfaced(result: ToolResult) -> tuple[str, ...]:
 def same_call(name: str, arguments: object) -> str:
     """A string that is the same for calls that say the same."""
     return json.dumps([name, arguments], sort_keys=True, default=str)
+
+
+def tools_fingerprint() -> str:
+    """16 hexadecimal digits that change with anything that a model is told of the tools."""
+    told = [[tool.name, tool.description, tool.schema] for tool in TOOLS]
+    return fingerprint_of(json.dumps(told, sort_keys=True))
 
 
 def cited_sections(answer: str, snapshot: Snapshot) -> tuple[str, ...]:

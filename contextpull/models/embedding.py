@@ -1,12 +1,10 @@
 """Embedders: texts to vectors, whatever model makes them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from contextpull.config import models_folder
-from contextpull.models.folders import open_pack, read_folder
+from contextpull.models.folders import open_spec
 from contextpull.models.specs import parse_spec
 
 if TYPE_CHECKING:
@@ -70,10 +68,7 @@ def open_embedder(
         return SentenceEmbedder(parsed, query_prefix=query_prefix)
     from contextpull.models.onnx import OnnxEmbedder
 
-    if parsed.form == "pack":
-        folder = open_pack(parsed.target, models or models_folder(os.environ))
-    else:
-        folder = read_folder(Path(parsed.target))
+    folder = open_spec(parsed, models)
     if query_prefix is not None:
         folder = folder._replace(query_prefix=query_prefix)
     return OnnxEmbedder(parsed.text, folder)

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contextpull.config import models_folder
 from contextpull.errors import ModelUnavailable
 from contextpull.models.packs import (
     PACKS,
@@ -16,6 +18,7 @@ from contextpull.models.packs import (
     pack_folder,
     sha256_of,
 )
+from contextpull.models.specs import Spec
 
 POOLINGS = ("cls", "mean", "last")
 """How this program can make one vector of those of the tokens."""
@@ -100,6 +103,17 @@ def read_folder(folder: Path, checksums: Mapping[str, str] | None = None) -> Mod
         query_prefix=query,
         passage_prefix=passage,
     )
+
+
+def open_spec(spec: Spec, models: Path | None) -> ModelFolder:
+    """The folder that a spec of the form `pack` or `folder` names.
+
+    `models` is where packs lie; by default where the command line installs them.
+    Raises `ModelUnavailable` for a pack that is not whole, and as `read_folder` does.
+    """
+    if spec.form == "pack":
+        return open_pack(spec.target, models or models_folder(os.environ))
+    return read_folder(Path(spec.target))
 
 
 def open_pack(name: str, models: Path, packs: Iterable[Pack] = PACKS) -> ModelFolder:

@@ -1,12 +1,10 @@
 """Rerankers: a question and texts to scores, whatever model gives them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from contextpull.config import models_folder
-from contextpull.models.folders import open_pack, read_folder
+from contextpull.models.folders import open_spec
 from contextpull.models.specs import parse_spec
 
 
@@ -45,8 +43,4 @@ def open_reranker(spec: str, *, models: Path | None = None) -> Reranker:
         return SentenceReranker(parsed)
     from contextpull.models.onnx import OnnxReranker
 
-    if parsed.form == "pack":
-        folder = open_pack(parsed.target, models or models_folder(os.environ))
-    else:
-        folder = read_folder(Path(parsed.target))
-    return OnnxReranker(parsed.text, folder)
+    return OnnxReranker(parsed.text, open_spec(parsed, models))

@@ -65,8 +65,8 @@ def terms_of(text: str) -> Terms:
     phrases = ["".join(groups) for groups in _QUOTED.findall(text)]
     words = Counter(word for word in analyzers().written.analyze(text) if not RUN.fullmatch(word))
     telling = {word: count for word, count in words.items() if word not in STOP_WORDS}
-    names = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
-    names = list(dict.fromkeys(names))
+    found = analyzers().names.analyze(separated(b" ".join(identifiers(raw)).decode()))
+    names = list(dict.fromkeys(found))
     unquoted = analyzers().written.analyze(_QUOTED.sub(" ", text)) if phrases else []
     return Terms(
         words=telling or dict(words),

@@ -1,6 +1,5 @@
 """Vectors from the command line: made, kept up, searched, dropped."""
 
-import io
 import json
 import re
 import shutil
@@ -17,6 +16,7 @@ from contextpull.models.embedding import open_embedder
 from contextpull.store.database import Database
 from tests.conftest import write_corpus
 from tests.embedders import assert_vectors_are_right, without
+from tests.terminals import watched
 
 FILES = {
     "lamp.md": "# Lamp\n\nThe lighthouse keeper lights the lamp before it gets dark.\n",
@@ -208,21 +208,6 @@ def test_a_lexical_store_is_read_and_searched_without_any_library_for_vectors() 
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "lamp.md#lamp" in done.stdout
     assert "loaded: []" in done.stdout
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def watched(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal in the place of stderr."""
-    for name in ("TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    return terminal
 
 
 @pytest.mark.parametrize(("unit", "shown"), [("count", "3/40"), ("bytes", "3/40 bytes")])

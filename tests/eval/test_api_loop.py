@@ -458,7 +458,7 @@ def test_the_fingerprint_changes_with_the_model_and_the_tools(
 
     prints = {of(), of("n"), of(temperature=0), of(max_tokens=5)}
     changed = (TOOLS[0]._replace(description="Another."), *TOOLS[1:])
-    monkeypatch.setattr("contextpull.eval.loop.TOOLS", changed)
+    monkeypatch.setattr("contextpull.eval.tool_calls.TOOLS", changed)
     assert len(prints | {of()}) == 5
 
 

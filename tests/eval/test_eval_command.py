@@ -1,6 +1,5 @@
 """`contextpull eval run`, from the command line's side."""
 
-import io
 import json
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from contextpull.adapters.ragbisect import save_passages, save_questions
 from contextpull.cli.evaluate import eval_group
 from contextpull.errors import EvaluationError
 from contextpull.types import Passage, Question
+from tests.terminals import watched
 
 PASSAGES = [Passage(f"a.md#{word}", f"about {word}", "a.md") for word in ("red", "green", "blue")]
 QUESTIONS = [
@@ -88,12 +88,7 @@ def test_progress_shows_on_a_terminal_and_stays_off_stdout(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name in ("TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    terminal = io.StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = watched(monkeypatch)
     arguments = ["run", "--questions", questions, "--sections", sections, "--json"]
     with pytest.raises(SystemExit) as caught:
         eval_group.main(arguments)

@@ -1,8 +1,6 @@
 """`contextpull eval generate`, from the command line's side."""
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from contextpull.eval.generation.plan import SHAPES
 from contextpull.models.chat import Message, Reply, ToolDefinition, Usage
 from contextpull.store import open_store
 from contextpull.store.ingest import ingest
+from tests.terminals import watched
 
 DEMO = Path(__file__).parents[3] / "demo" / "corpus"
 
@@ -215,12 +214,7 @@ def test_progress_shows_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name in ("TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    terminal = io.StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = watched(monkeypatch)
     with pytest.raises(SystemExit) as caught:
         eval_group.main(["generate", "--store", store, "--out", str(tmp_path / "s.jsonl")])
     assert caught.value.code == 0
