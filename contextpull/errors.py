@@ -13,7 +13,10 @@
     ├── MissingExtra          an optional dependency that is not installed
     ├── ModelUnavailable      a model that is not installed, is damaged, or cannot be reached
     │   └── ChatFailed        (models.chat) a model that chats gave no reply
+    ├── TokensUnusable        (server.tokens) a tokens file that cannot be read or means nothing
+    ├── KeysUnusable          (server.oauth) keys of an identity provider that are none
     └── EvaluationError       a question or section file that cannot be scored
+        └── JudgeFailed       (eval.judging) a judge gave no verdict
 
 Each message says what failed and what to try.
 Only the edges (the command line, the server, the tool dispatcher) turn one into text.

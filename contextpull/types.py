@@ -102,7 +102,12 @@ class Question:
 
 
 class Retriever(Protocol):
-    """Anything that answers a query with section ids, best first."""
+    """Anything that answers a query with section ids, best first.
+
+    It may have more: `concurrency`, how many queries it may be given at once (1 without);
+    `generate(query, section_ids) -> str`, an answer; `stats() -> dict` with the amounts `queries`,
+    `tool_calls`, `tokens_in`, `tokens_out` and `usd`. ragbisect knows the same of its adapters.
+    """
 
     def retrieve(self, query: str, k: int) -> list[str]:
         """Return at most `k` section ids, best first, without repeats."""

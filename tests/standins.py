@@ -77,7 +77,26 @@ class BreaksOff(NamedTuple):
     """Closes the connection in the middle of its answer."""
 
 
-Step = Says | Calls | Refuses | IsCut | Fails | Sends | Hangs | BreaksOff
+class Held(NamedTuple):
+    """Answers by another step, when a call has returned."""
+
+    step: "Step"
+    wait: Callable[[], object]
+
+
+Step = Says | Calls | Refuses | IsCut | Fails | Sends | Hangs | BreaksOff | Held
+
+
+class Gate:
+    """Holds whoever comes until it is opened, and tells that somebody came."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self) -> None:
+        self.reached.set()
+        self.opened.wait(timeout=60)
 
 
 class Request(NamedTuple):
@@ -122,6 +141,9 @@ class StandIn:
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
     taken: int = 0
+    under_way: int = 0
+    most_under_way: int = 0
+    """The most requests that waited for an answer at once."""
 
     def base_url(self, vendor: str) -> str:
         """What a client of the vendor takes for its base URL."""
@@ -136,9 +158,16 @@ class StandIn:
         with self.lock:
             self.asked.append(request)
             self.taken += 1
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
             if callable(self.script):
                 return self.script(request)
             return self.script[min(self.taken, len(self.script)) - 1]
+
+    def is_answering(self) -> None:
+        """Called before an answer, since whoever has it may ask again at once."""
+        with self.lock:
+            self.under_way -= 1
 
 
 @contextmanager
@@ -193,6 +222,10 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(vendor, self.path, headers, body, *READ[vendor](body))
         step = self.standin.next_step(request)
+        if isinstance(step, Held):
+            step.wait()
+            step = step.step
+        self.standin.is_answering()
         with suppress(ConnectionError):  # who asked may have left
             self._answer(step, vendor)
 

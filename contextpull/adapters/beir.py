@@ -11,11 +11,11 @@ A score of 1 or more says that the document is relevant, and how much; 0 or less
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from contextpull.adapters.lines import (
     Faults,
@@ -70,6 +70,9 @@ class Collection:
     """Queries that are documents themselves: the id of that document by the query's text."""
     notes: tuple[str, ...]
     """What a reader of figures should know, in sentences."""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """Where judgements are closed over documents of the same text: by the id of a copy the one
+    that was judged in its place."""
 
     @property
     def fingerprint(self) -> str:
@@ -106,6 +109,10 @@ class WithoutItself:
         if own is None:
             return self._retriever.retrieve(query, k)
         return [each for each in self._retriever.retrieve(query, k + 1) if each != own][:k]
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the retriever has: its `concurrency`, its `stats`."""
+        return getattr(self._retriever, name)
 
 
 def load_collection(path: str | os.PathLike[str], split: str = "test") -> Collection:

@@ -4,8 +4,14 @@ import click
 
 from contextpull.cli.generate import generate_command
 from contextpull.cli.judged import beir_command
+from contextpull.cli.judging import judge_command
 from contextpull.cli.running import run_command
-from contextpull.cli.runs import compare_command, show_command
+from contextpull.cli.runs import (
+    compare_command,
+    publish_command,
+    replay_command,
+    show_command,
+)
 from contextpull.cli.streams import parse_stream_command
 
 
@@ -21,7 +27,10 @@ def eval_group() -> None:
 for _command in (
     run_command,
     show_command,
+    replay_command,
     compare_command,
+    publish_command,
+    judge_command,
     generate_command,
     beir_command,
     parse_stream_command,

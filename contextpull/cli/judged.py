@@ -14,6 +14,7 @@ from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
     RowModels,
+    close_gold_option,
     open_rows,
     rounds_option,
     row_model_options,
@@ -60,6 +61,7 @@ Exit code: 0 when every query was answered, 1 when one failed (it is listed and 
 @click.option(
     "--queries", type=click.IntRange(min=1), help="Ask only the first so many of each collection."
 )
+@close_gold_option
 @click.option(
     "--store",
     "stores",
@@ -90,6 +92,7 @@ def beir_command(
     baseline: str | None,
     split: str,
     queries: int | None,
+    close_gold: bool,
     stores: Path | None,
     as_json: bool,
     per_query: IO[str] | None,
@@ -99,7 +102,7 @@ def beir_command(
 ) -> None:
     """Measure the rows and print them; the help text above is for users."""
     from contextpull.adapters.beir import load_collection
-    from contextpull.eval.judged import Block, judged_run
+    from contextpull.eval.judged import Block, closed, judged_run
     from contextpull.eval.statistics import require_numpy
 
     if baseline is not None and baseline not in rows:
@@ -110,6 +113,7 @@ def beir_command(
     blocks = []
     for whole in collections:
         collection = whole.first(queries) if queries else whole
+        collection = closed(collection) if close_gold else collection
         measured = []
         models = RowModels(embedder, reranker, api_key)
         for row in _measured(collection, rows, models, stores, rounds, seed):
@@ -176,7 +180,7 @@ def _write(
             per_query.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
         per_query.flush()
     if run_files is not None:
-        path = run_files / f"{collection.name}.{row.name}.run"
+        path = run_files / f"{collection.name}.{row.name.replace('/', '_')}.run"
         try:
             run_files.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(run_lines(row)), encoding="utf-8")

@@ -29,6 +29,11 @@ ROWS_HELP = (
     f"Rows: {', '.join(ROWS)}. hybrid-rrf is reciprocal rank fusion, k = 60. A number behind a"
     " hybrid says what words weigh: hybrid:0.7 gives them 0.7 and vectors 0.3, hybrid-rrf:2 twice"
     " the weight of vectors."
+    "\n\n"
+    "MODULE:NAME and FILE.py:NAME are rows of your own: an object with retrieve(query, k), or a"
+    " class or function that makes one, of the current folder or installed. If it takes an argument"
+    " it gets the sections, each with id, text and source. `concurrency` questions are asked at"
+    " once, and what stats() counts is reported. ragbisect takes the same for its adapters."
 )
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -42,9 +47,14 @@ def _names(value: str, is_other: Callable[[str], bool]) -> tuple[str, ...]:
             raise click.BadParameter(f"{name!r} is named more than once.")
         if is_other(name):
             continue
+        if _is_own(name):
+            continue
         row, weight = _parts(name)
         if row not in ROWS:
-            raise click.BadParameter(f"{name!r} is no row. Choose from: {', '.join(ROWS)}.")
+            raise click.BadParameter(
+                f"{name!r} is no row. Choose from: {', '.join(ROWS)}; or name a retriever of your"
+                " own: MODULE:NAME or FILE.py:NAME."
+            )
         if weight is not None and not _is_weight(row, weight):
             raise click.BadParameter(
                 f"{name!r}: hybrid takes 0 to 1, hybrid-rrf any number from 0."
@@ -59,6 +69,13 @@ def _parts(name: str) -> tuple[str, float | None]:
         return row, float(weight) if colon else None
     except ValueError:
         return row, nan
+
+
+def _is_own(name: str) -> bool:
+    """Whether a row is a retriever of the user's: no row of ours stands before a colon."""
+    from contextpull.adapters.custom import names_retriever
+
+    return name.partition(":")[0] not in ROWS and names_retriever(name)
 
 
 def _is_weight(row: str, weight: float) -> bool:
@@ -83,6 +100,11 @@ seed_option = click.option(
     show_default=True,
     type=click.IntRange(min=0),
     help="Seed of the bootstrap.",
+)
+close_gold_option = click.option(
+    "--close-gold",
+    is_flag=True,
+    help="Sections with exactly the text of a gold section count as that gold too, once.",
 )
 rounds_option = click.option(
     "--rounds",
@@ -122,15 +144,27 @@ def open_rows(
     """
     # The engine behind it takes a moment to load, which `--help` should not wait for.
     from contextpull.adapters import push
+    from contextpull.adapters.custom import load_retriever
     from contextpull.retrieval.models import Models
     from contextpull.retrieval.ranking import Fusion
 
-    if any(ROWS[_parts(name)[0]][0] != "lexical" for name in names):
+    # What cannot be made is said before the first question, and before anything is embedded.
+    own = {name: load_retriever(name, searched) for name in names if _is_own(name)}
+    if any(ROWS[_parts(name)[0]][0] != "lexical" for name in names if name not in own):
         if embed:
             searched = _with_vectors(searched, named)
         _require_vectors(searched.snapshot)  # before the first question
-    models = Models(embedder=named.embedder, reranker=named.reranker, api_key=named.api_key)
+    # Rows are asked the same questions: each is embedded once.
+    models = Models(
+        embedder=named.embedder,
+        reranker=named.reranker,
+        api_key=named.api_key,
+        keep_all_vectors=True,
+    )
     for name in names:
+        if name in own:
+            yield name, own[name]
+            continue
         row, weight = _parts(name)
         mode, by = ROWS[row]
         yield name, push.Push(searched, mode, models, Fusion(by, weight))

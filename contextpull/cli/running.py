@@ -14,6 +14,8 @@ from contextpull.cli.agents import (
     AgentOptions,
     agent_options,
     asking_progress,
+    check_stops,
+    interruptible,
     is_agent,
     open_agent,
 )
@@ -22,6 +24,7 @@ from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
     RowModels,
+    close_gold_option,
     open_rows,
     rounds_option,
     row_model_options,
@@ -32,8 +35,10 @@ from contextpull.cli.sections import check_sections, open_sections, sections_opt
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
+    from contextpull.eval.closing import ClosedGold
     from contextpull.eval.ledger import Ledger
     from contextpull.eval.runs import Row
+    from contextpull.eval.transcripts import Transcript
 
 _HELP = f"""Ask every question and print how often the right sections come back.
 
@@ -41,6 +46,11 @@ Each row of the table is one way to search. It shows recall@k (the share of the 
 the first k sections), mrr@k (how early the first gold stands) and ndcg@k|hit (how well gold is
 placed where it is found at all), over all questions and for each shape of question. The brackets
 hold a 95% interval: how far the figure could move with other questions of the same kind.
+
+Every row is then set beside the push row with the best recall@k, over all questions and by shape:
+the difference, the p-value of a paired permutation test, the same corrected for the number of
+comparisons (Holm), and the smallest difference that so many questions could have shown. "cannot
+tell" says that nothing was shown, not that the rows are alike.
 
 Give the sections with either --sections or --store. The gold of every question must be among
 them; where it is not, nothing is scored.
@@ -60,8 +70,14 @@ Examples:
 stopped goes on where it was, and --offline prints it again without asking anybody. What failed is
 asked again; a changed model, prompt, tool or corpus is another question.
 
-Exit code: 0 when every question was answered, 1 when one failed (it is listed and counts as a
-miss) or a --min was not reached, 2 when nothing could be measured.
+A budget (--max-usd, --max-tokens) is for all rows of this command together and counts only what is
+newly spent: answers that are kept cost nothing, and the same command goes on with a budget of its
+own. What is under way when it is spent is still finished. Asking also ends where it can only go on
+failing: a key that is refused, a model that is not there. What was not asked is listed.
+
+Exit code: 0 when every question was answered, 1 when one failed or was not asked (it is listed and
+counts as a miss) or a --min was not reached, 2 when nothing could be measured, 130 or 143 when it
+was interrupted.
 """
 _HERE = click.Path(path_type=Path)
 
@@ -89,10 +105,22 @@ _HERE = click.Path(path_type=Path)
     type=click.IntRange(1, 20),
     help="How often agents are asked each question.",
 )
+@click.option(
+    "--answers",
+    is_flag=True,
+    help="Also ask rows of your own that have generate(query, ids) for answers; --out keeps them.",
+)
 @click.option("--out", type=_HERE, help="Keep the run in this folder.")
-@click.option("--offline", is_flag=True, help="Ask no model; all must be in the folder --out.")
-@click.option("--max-usd", type=float, help="Stop asking agents at this cost.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="Ask no agent; all must be in the folder --out. Rows of your own are asked all the same.",
+)
+@click.option("--max-usd", type=float, help="Stop asking agents at this new cost.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many new tokens."
+)
+@close_gold_option
 @gates_option
 @click.option(
     "--k",
@@ -114,10 +142,12 @@ def run_command(context: click.Context, /, **options: Any) -> None:
         raise click.UsageError("--offline needs the run's folder: --out.")
     require_numpy()  # before an index is built in vain
     run = _Run(options)
-    with open_sections(options["sections_path"], options["store_path"]) as searched:
-        run.measure(searched)
-    run.show()
-    failed = any(row.failures for row in run.rows)
+    out = options["out"]
+    with interruptible(out), _ledger(out) as ledger:  # a folder that cannot be used is said now
+        with open_sections(options["sections_path"], options["store_path"]) as searched:
+            run.measure(searched, ledger)
+        run.show()
+    failed = any(row.failures or row.unanswered for row in run.rows)
     context.exit(1 if failed or not check_gates(options["gates"], run.rows) else 0)
 
 
@@ -126,6 +156,7 @@ class _Run:
 
     def __init__(self, options: dict[str, Any]) -> None:
         from contextpull.adapters.ragbisect import load_questions
+        from contextpull.eval.asking import Budget
         from contextpull.eval.running import Settings, chosen
 
         self._options = options
@@ -140,20 +171,28 @@ class _Run:
         )
         self.rows: list[Row] = []
         self._agents: dict[str, dict[str, Any]] = {}
+        self._failures: dict[tuple[str, str, int], Transcript] = {}
         self._corpus = ""
+        self._budget = Budget(options["max_tokens"], options["max_usd"])
+        self._closed: ClosedGold | None = None
+        self._copies: dict[str, str] = {}
 
-    def measure(self, searched: "Searched") -> None:
+    def measure(self, searched: "Searched", ledger: "Ledger") -> None:
         """Measure all rows over the same sections, pushes first."""
+        from contextpull.eval.closing import close_gold, section_texts
         from contextpull.eval.running import corpus_fingerprint
         from contextpull.eval.runs import check_gold
 
         check_gold(self._questions, set(searched.ids.values()))
+        if self._options["close_gold"]:
+            self._closed = close_gold(self._questions, section_texts(searched))
+            self._questions, self._copies = list(self._closed.questions), self._closed.copies
         if self._agent_names or self._options["out"]:
             self._corpus = corpus_fingerprint(searched.snapshot)
-        with _ledger(self._options["out"]) as ledger:  # a folder that cannot be used is said now
-            self._measure_pushes(searched)
-            for name in self._agent_names:
-                self._measure_agent(name, searched, ledger)
+        self._measure_pushes(searched)
+        for name in self._agent_names:
+            self._measure_agent(name, searched, ledger)
+        check_stops(self._agents, self._options["out"], is_alone=not self._push_names)
 
     def _measure_pushes(self, searched: "Searched") -> None:
         from contextpull.eval.runs import evaluate
@@ -168,14 +207,16 @@ class _Run:
                     self._questions,
                     name=name,
                     k=settings.k,
+                    copies=self._copies,
                     rounds=settings.rounds,
                     seed=settings.seed,
+                    known_ids=searched.ids.values(),
+                    answers=options["answers"],
                     on_progress=on_progress,
                 )
             self.rows.append(row)
 
     def _measure_agent(self, name: str, searched: "Searched", ledger: "Ledger") -> None:
-        from contextpull.eval.asking import Budget
         from contextpull.eval.pricing import price_of
         from contextpull.eval.running import measure_agent
         from contextpull.store import open_store
@@ -192,12 +233,14 @@ class _Run:
                 self._settings,
                 corpus=self._corpus,
                 price=price_of(options["model"] or ""),
-                budget=Budget(options["max_tokens"], options["max_usd"]),
+                budget=self._budget,
+                copies=self._copies,
                 offline=options["offline"],
                 on_progress=on_progress,
             )
         self.rows += [measured.read, measured.surfaced]
         self._agents[name] = measured.record
+        self._failures |= {(name, *job): each for job, each in measured.failed.items()}
 
     def show(self) -> None:
         """Print the figures, and write the run's folder where one is named."""
@@ -205,15 +248,16 @@ class _Run:
         from contextpull.eval.run_table import render_run
         from contextpull.eval.running import compared_with_best_push, full_report
 
-        compared = compared_with_best_push(self.rows, self._push_names, self._settings)
-        report = full_report(self.rows, self._agents, compared, self._settings)
-        table = render_run(self.rows, self._agents, compared)
+        beside = compared_with_best_push(self.rows, self._push_names, self._settings)
+        report = full_report(self.rows, self._agents, beside, self._settings, self._closed)
+        table = render_run(self.rows, self._agents, beside, self._closed)
         if self._options["out"]:
             write_run(
                 self._options["out"],
                 manifest=self._manifest(),
                 questions=self._questions,
                 rows=self.rows,
+                failures=self._failures,
                 report=report,
                 table=table,
             )
@@ -226,14 +270,16 @@ class _Run:
         from contextpull import __version__
         from contextpull.eval.run_directory import questions_digest
 
-        options = self._options
+        options, closed = self._options, self._closed
         return {
             "contextpull": __version__,
+            "has_text": True,
             "rows": list(options["rows"]),
             "model": options["model"],
             "settings": self._settings._asdict(),
             "corpus": self._corpus,
-            "questions": questions_digest(self._questions),
+            "questions": questions_digest(closed.with_copies() if closed else self._questions),
+            "close_gold": closed and {"questions": closed.affected, "copies": closed.copies},
             "models": {name: options[name] for name in ("embedder", "reranker")},
             "limits": {name: options[name] for name in ("max_turns", "max_usd", "max_tokens")},
         }
@@ -243,10 +289,11 @@ class _Run:
 def _ledger(out: Path | None) -> Iterator["Ledger"]:
     """Where transcripts are kept: in the run's folder, or for the length of the command."""
     from contextpull.eval.ledger import Ledger
-    from contextpull.eval.run_directory import open_ledger
+    from contextpull.eval.run_directory import writing_run
 
     if out is not None:
-        yield open_ledger(out)
+        with writing_run(out) as ledger:
+            yield ledger
         return
     with TemporaryDirectory(prefix="contextpull-") as folder:
         yield Ledger(Path(folder, "transcripts.jsonl"))

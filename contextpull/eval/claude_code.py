@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -291,6 +292,8 @@ def _run(command: Sequence[str], folder: Path, env: Mapping[str, str], timeout: 
             )
         except OSError as error:
             raise ModelUnavailable(f"{command[0]!r} cannot be started: {error}.") from error
+        # A process that ends without waiting for this thread takes Claude Code with it.
+        at_exit = weakref.finalize(process, _signal, process.pid, signal.SIGKILL)
         was_stopped = False
         try:
             process.wait(timeout)
@@ -299,6 +302,7 @@ def _run(command: Sequence[str], folder: Path, env: Mapping[str, str], timeout: 
         finally:
             if process.returncode is None:
                 _stop(process)
+            at_exit.detach()
     said, complained = (path.read_bytes().decode("utf-8", "replace") for path in (out, err))
     return _Done(said, complained, process.returncode, was_stopped)
 
@@ -306,10 +310,14 @@ def _run(command: Sequence[str], folder: Path, env: Mapping[str, str], timeout: 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
     """End a process and its whole group: first by asking, so that the server ends, too."""
     for wish in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, wish)
+        _signal(process.pid, wish)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE)
+
+
+def _signal(group: int, wish: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, wish)
 
 
 def _recording(done: _Done, timeout: float) -> Recording:

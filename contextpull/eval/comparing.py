@@ -3,12 +3,13 @@
 The p-value is that of a sign-flip permutation test on the differences question by question
 (Fisher, The Design of Experiments, 1935; for rankings Smucker, Allan and Carterette, CIKM 2007),
 the interval around the mean difference a paired bootstrap.
+Outcomes of yes or no are compared by the exact test of McNemar, Psychometrika 12(2), 1947.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum, isfinite, nan, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from contextpull.errors import InvalidInput
 from contextpull.eval.statistics import (
@@ -32,6 +33,7 @@ _EXACT_UP_TO = 16
 """With so many differences all 65,536 ways to flip their signs are tried."""
 _ROUNDING = 1e-9
 """Sums of floats that differ by less than this share of their terms are equal."""
+_SIGNIFICANT = 0.05
 _TWO_SIDED_AT_5_PERCENT = 1.96
 _POWER_OF_80_PERCENT = 0.84
 
@@ -50,7 +52,9 @@ class Comparison:
     """Standard deviation of the differences, with n - 1; undefined over several collections."""
     detectable: float
     """The smallest true difference that this sample would have shown at the 5% level in 80 of
-    100 cases: (1.96 + 0.84) standard errors (Miller, arXiv 2411.00640, 2024)."""
+    100 cases: (1.96 + 0.84) standard errors (Miller, arXiv 2411.00640, 2024). Undefined where
+    all differences are equal, as they show no spread to go by, and below 6 questions or clusters,
+    as p is then 2 / 2^5 or more whatever they show."""
 
     def as_dict(self) -> dict[str, object]:
         """The fields by name, `None` where undefined, as JSON has no nan."""
@@ -59,6 +63,52 @@ class Comparison:
             name: None if isinstance(value, float) and not isfinite(value) else value
             for name, value in values.items()
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Discordance:
+    """How two rows differ in outcomes of yes or no."""
+
+    only_first: int
+    """Questions with yes in the first row alone."""
+    only_second: int
+    p: float
+    """How likely a split at least this uneven is, if neither row were better."""
+
+
+Verdict = Literal["better", "worse", "none differs", "cannot tell"]
+"""`none differs`: the rows have the same value for every question."""
+
+
+def verdict(comparison: Comparison, p: float) -> Verdict:
+    """What a comparison says of its first row, given the (corrected) p-value; the level is 5%.
+
+    A difference that is not significant is no sign that the rows are alike: `cannot tell`, and
+    `Comparison.detectable` is what the sample could have shown.
+    """
+    if p <= _SIGNIFICANT:
+        return "better" if comparison.difference.mean > 0 else "worse"
+    spread = comparison.sd > 0 or comparison.difference.mean != 0
+    return "cannot tell" if spread else "none differs"
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Discordance:
+    """Compare two rows by outcomes of yes or no, question by question; exact and two-sided.
+
+    Only the b and c questions with yes in one row alone count. The p-value is
+    min(1, 2 P(X <= min(b, c))) for X binomial with b + c draws and chance 1/2.
+    Each question counts as independent of the others.
+    Raises `InvalidInput` for outcomes that do not pair.
+    """
+    _check_pairs(first, second)
+    only_first = sum(one and not other for one, other in zip(first, second, strict=True))
+    only_second = sum(other and not one for one, other in zip(first, second, strict=True))
+    draws = only_first + only_second
+    ways, term = 0, 1
+    for each in range(min(only_first, only_second) + 1):
+        ways += term
+        term = term * (draws - each) // (each + 1)
+    return Discordance(only_first, only_second, min(1.0, 2 * ways / 2**draws))
 
 
 def paired_permutation(
@@ -86,7 +136,7 @@ def paired_permutation(
         difference=interval,
         p=_p_value(totals[:, 0], rounds, seed),
         sd=_deviation(differences),
-        detectable=_detectable(_standard_error(totals)),
+        detectable=_detectable(_standard_error(totals), len(totals)),
     )
 
 
@@ -110,7 +160,9 @@ def paired_permutation_of_means(
         difference=interval,
         p=_p_value(weighted, rounds, seed),
         sd=nan,
-        detectable=_detectable(sqrt(fsum(each**2 for each in errors)) / max(1, len(errors))),
+        detectable=_detectable(
+            sqrt(fsum(each**2 for each in errors)) / max(1, len(errors)), len(weighted)
+        ),
     )
 
 
@@ -133,12 +185,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _differences(first: Sequence[float], second: Sequence[float]) -> list[float]:
     require_numpy()
+    _check_pairs(first, second)
+    return [one - other for one, other in zip(first, second, strict=True)]
+
+
+def _check_pairs(first: Sequence[float], second: Sequence[float]) -> None:
     if len(first) != len(second):
         raise InvalidInput(
             f"{len(first)} values cannot be paired with {len(second)}. "
             "Ask both rows the same questions."
         )
-    return [one - other for one, other in zip(first, second, strict=True)]
 
 
 def _p_value(sums: "Sequence[float] | NDArray[float64]", rounds: int, seed: int) -> float:
@@ -193,5 +249,7 @@ def _standard_error(totals: "NDArray[float64]") -> float:
     return sqrt(clusters / (clusters - 1) * fsum(residuals**2)) / fsum(sizes)
 
 
-def _detectable(standard_error: float) -> float:
+def _detectable(standard_error: float, flips: int) -> float:
+    if standard_error < _ROUNDING or 2 / 2**flips > _SIGNIFICANT:
+        return nan
     return (_TWO_SIDED_AT_5_PERCENT + _POWER_OF_80_PERCENT) * standard_error

@@ -1,10 +1,11 @@
 """Rows over judged collections: measured, averaged over collections, compared in pairs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contextpull import __version__
 from contextpull.adapters.beir import Collection
+from contextpull.eval.closing import close_gold, closed_grades, closing_note
 from contextpull.eval.comparing import (
     Comparison,
     holm,
@@ -75,11 +76,29 @@ def measure(
         collection.queries,
         name=name,
         k=JUDGED_DEPTH,
+        known_ids=[document.id for document in collection.documents],
         measures=JUDGED,
         grades=collection.judgements,
+        copies=collection.copies,
         rounds=rounds,
         seed=seed,
         on_progress=on_progress,
+    )
+
+
+def closed(collection: Collection) -> Collection:
+    """The collection with its judgements closed over documents of the same title and text."""
+    texts = {each.id: (each.title.strip(), each.text.strip()) for each in collection.documents}
+    gold = close_gold(collection.queries, texts)
+    judgements = {
+        query: closed_grades(grades, gold.copies) for query, grades in collection.judgements.items()
+    }
+    return replace(
+        collection,
+        queries=gold.questions,
+        judgements=judgements,
+        notes=(*collection.notes, closing_note(gold)),
+        copies=gold.copies,
     )
 
 
@@ -156,10 +175,11 @@ def run_lines(row: Row) -> Iterator[str]:
 
     The scores are made up: they fall by 1 from place to place, so that nothing can tie.
     """
+    tag = "_".join(row.name.split())
     for outcome in row.outcomes:
         for place, each in enumerate(outcome.ranking, start=1):
             score = JUDGED_DEPTH + 1 - place
-            yield f"{outcome.question.id} Q0 {each} {place} {score} {row.name}\n"
+            yield f"{outcome.question.id} Q0 {each} {place} {score} {tag}\n"
 
 
 def _values(row: Row, measure_name: str = COMPARED) -> list[float]:

@@ -26,15 +26,17 @@ class KeptLines:
         Nothing where there is no file. Raises EvaluationError for one that cannot be read.
         """
         try:
-            data = self.path.read_bytes() if self.path.exists() else b""
+            if not self.path.exists():
+                return
+            with self.path.open("rb") as file:  # line by line: a file may hold more than memory
+                for number, line in enumerate(file, start=1):
+                    try:
+                        record = json.loads(line)
+                    except (ValueError, RecursionError):
+                        continue
+                    yield number, record
         except OSError as error:
             raise self._error("read", error) from error
-        for number, line in enumerate(data.split(b"\n"), start=1):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            yield number, record
 
     def add(self, line: str) -> None:
         """Add a line, on the disk when this returns. Raises EvaluationError where that fails."""
@@ -49,7 +51,9 @@ class KeptLines:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise self._error("keep", error) from error
+            raise self._error("keep", error, " What was kept before is whole.") from error
 
-    def _error(self, verb: str, error: OSError) -> EvaluationError:
-        return EvaluationError(f"Cannot {verb} {self._what} in {self.path}: {error.strerror}.")
+    def _error(self, verb: str, error: OSError, more: str = "") -> EvaluationError:
+        return EvaluationError(
+            f"Cannot {verb} {self._what} in {self.path}: {error.strerror}.{more}"
+        )

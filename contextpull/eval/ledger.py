@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -26,11 +25,18 @@ def ledger_key(**parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
-class Kept(NamedTuple):
-    """A transcript, and the row that it was made for."""
-
-    row: str
-    transcript: Transcript
+def transcript_key(
+    fingerprint: str, row: str, corpus: str, question_id: str, text: str, repeat: int
+) -> str:
+    """What the ledger keeps a transcript under: the agent's fingerprint, what it was asked."""
+    return ledger_key(
+        agent=fingerprint,
+        row=row,
+        corpus=corpus,
+        id=question_id,
+        question=text,
+        repeat=repeat,
+    )
 
 
 class Ledger:
@@ -40,37 +46,32 @@ class Ledger:
         """Read what is there. Raises EvaluationError for a line that is no transcript."""
         self._lines = KeptLines(path, "the transcripts")
         self._lock = threading.Lock()
-        self._kept: dict[str, Kept] = dict(_read(self._lines))
+        self._kept: dict[str, Transcript] = dict(_read(self._lines))
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: str) -> Transcript | None:
         """The transcript under a key, or None."""
-        kept = self._kept.get(key)
-        return kept.transcript if kept else None
-
-    def of_question(self, question_id: str) -> list[Kept]:
-        """All that is kept of one question, in the order in which it was."""
-        every = self._kept.values()
-        return [kept for kept in every if kept.transcript.question_id == question_id]
+        return self._kept.get(key)
 
     def add(self, key: str, row: str, transcript: Transcript) -> bool:
         """Keep a transcript, on the disk when this returns; False for one that is no result."""
         if transcript.outcome not in FINAL:
             return False
         record = {"key": key, "row": row, "transcript": transcript.model_dump(mode="json")}
+        line = json.dumps(record)
         with self._lock:
-            self._kept[key] = Kept(row, transcript)
-            self._lines.add(json.dumps(record))
+            self._lines.add(line)
+            self._kept[key] = transcript
         return True
 
 
-def _read(lines: KeptLines) -> Iterator[tuple[str, Kept]]:
+def _read(lines: KeptLines) -> Iterator[tuple[str, Transcript]]:
     for number, record in lines.records():
         try:
             transcript = Transcript.model_validate(record["transcript"])
-            yield str(record["key"]), Kept(str(record["row"]), transcript)
+            yield str(record["key"]), transcript
         except (KeyError, TypeError, ValidationError) as error:
             raise EvaluationError(
                 f"{lines.path}, line {number}: this is no transcript of this version ({error})."

@@ -2,15 +2,17 @@
 
 import json
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, Literal, get_args
 
 from contextpull import __version__
 from contextpull.config import Mode, Snippets
-from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.errors import EvaluationError, InvalidInput, MissingExtra
 from contextpull.eval.actions import ACTIONS, ActionTalk, last_turn
 from contextpull.eval.behaviour import behaviour
 from contextpull.eval.measures import check_cutoff
+from contextpull.eval.pricing import price_of
 from contextpull.eval.talks import NO_ANSWER, STRICT, NativeTalk, Step, Talk
 from contextpull.eval.tool_calls import ToolRunner, cited_sections, tools_fingerprint
 from contextpull.eval.transcripts import Tokens, Transcript, Turn, total_tokens
@@ -31,6 +33,9 @@ _RECIPE = "api loop 1"
 _OUTCOMES = {
     "context_length": "context_length",
     "rate_limited": "rate_limited",
+    "key": "key_refused",
+    "not_found": "model_not_found",
+    "unreachable": "unreachable",
     "empty": NO_ANSWER,
 }
 """What a reason for no reply makes of a run; every other is an API error."""
@@ -86,8 +91,8 @@ class ApiLoopRetriever:
     @property
     def row_name(self) -> str:
         """`pull`, `pull-strict`, `pull-json`, with `/heading` or `/hybrid` where search differs."""
-        name = "pull" + ("-strict" if self._strict else "")
-        name += "-json" if self._actions == "json" else ""
+        name = "pull" + ("-json" if self._actions == "json" else "")
+        name += "-strict" if self._strict else ""
         return name + _variant(self._snippets, self._mode)
 
     @property
@@ -140,10 +145,10 @@ class ApiLoopRetriever:
         return Surfaced(self)
 
     def stats(self) -> dict[str, Any]:
-        """What all runs so far did; see `behaviour`."""
+        """What all runs so far did; see `behaviour`. `usd` is absent where the price is unknown."""
         with self._lock:
             runs = tuple(self._runs)
-        return behaviour(runs)
+        return {**behaviour(runs), **_usd(str(self._chat.settings().get("model", "")), runs)}
 
     def _talk(self, question: str) -> Talk:
         session = ToolSession(self._store, self._snippets, self._mode, self._models)
@@ -290,6 +295,16 @@ def _turn(reply: Reply, step: Step) -> Turn:
 
 def _tokens(usage: Usage) -> Tokens:
     return Tokens(**usage._asdict())
+
+
+def _usd(model: str, runs: Sequence[Transcript]) -> dict[str, float]:
+    try:
+        price = price_of(model)
+    except MissingExtra:
+        return {}
+    costs = [price(run.tokens) for run in runs]
+    known = [cost for cost in costs if cost is not None]
+    return {"usd": sum(known)} if len(known) == len(costs) else {}
 
 
 def _system(told: str, strict: bool, actions: Actions) -> str:

@@ -19,6 +19,12 @@ Scores = dict[str, float]
 """The figures of one question's ranking, by name."""
 
 
+Copies = Mapping[str, str]
+"""By the id of a section the id of the one that stands for all sections of the same text."""
+NO_COPIES: Copies = {}
+"""Every section stands for itself."""
+
+
 class Measure(NamedTuple):
     """A figure of a row: the mean over questions of what `of(ranking, gold)` gives."""
 
@@ -122,6 +128,11 @@ def headline(scores: Sequence[Scores], measures: Sequence[Measure]) -> dict[str,
 def distinct(ranking: Iterable[str]) -> tuple[str, ...]:
     """The ids of a ranking in order, each at its first place only."""
     return tuple(dict.fromkeys(ranking))
+
+
+def as_one(ids: Iterable[str], copies: Copies) -> tuple[str, ...]:
+    """The ids in order, each copy named by the section that stands for it, each name once."""
+    return distinct(copies.get(each, each) for each in ids)
 
 
 def check_cutoff(k: int) -> None:

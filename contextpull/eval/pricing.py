@@ -5,19 +5,26 @@ from collections.abc import Callable
 from contextpull.errors import MissingExtra
 from contextpull.eval.transcripts import Tokens
 
+_PROVIDERS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai"}
+
 
 def price_of(model: str) -> Callable[[Tokens], float | None]:
     """Dollars for tokens of a model, as published; None where the table does not know the model.
 
-    A model of one's own machine, named by its endpoint, is not in it. Raises MissingExtra without
-    the table.
+    It is named as `open_chat` takes it, or as Claude Code does, without its vendor. A model that
+    is named by its endpoint has no price. Raises MissingExtra without the table.
     """
     try:
         from genai_prices import Usage, calc_price
     except ImportError as error:
         raise MissingExtra("Prices of models", "eval") from error
 
+    vendor, _, name = model.partition(":")
+    provider = _PROVIDERS.get(vendor)
+
     def price(tokens: Tokens) -> float | None:
+        if "://" in model:
+            return None
         usage = Usage(
             input_tokens=tokens.input,
             output_tokens=tokens.output,
@@ -25,7 +32,9 @@ def price_of(model: str) -> Callable[[Tokens], float | None]:
             cache_write_tokens=tokens.cache_written,
         )
         try:
-            return float(calc_price(usage, model).total_price)
+            return float(
+                calc_price(usage, name if provider else model, provider_id=provider).total_price
+            )
         except LookupError:
             return None
 

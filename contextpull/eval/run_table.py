@@ -3,15 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from contextpull.eval.running import Compared
+from contextpull.eval.closing import ClosedGold, closing_note
+from contextpull.eval.families import ComparedHits
+from contextpull.eval.running import BesideBestPush
 from contextpull.eval.runs import Row
+from contextpull.eval.statistics import LEVEL, Interval, wilson_interval
 from contextpull.eval.table import (
-    COMPARISON_HEADS,
+    UNDEFINED,
     Line,
     aligned,
-    comparison_cells,
+    compared_rows,
+    comparison_notes,
+    figure,
+    p_value,
     printable,
     render_table,
+    unit_of,
 )
 
 _THOUSAND = 1_000
@@ -20,15 +27,23 @@ _THOUSAND = 1_000
 def render_run(
     rows: Sequence[Row],
     agents: Mapping[str, Mapping[str, Any]],
-    compared: Sequence[Compared],
+    beside: BesideBestPush | None,
+    closed: ClosedGold | None = None,
 ) -> str:
-    """The rows, then a line an agent, then every row beside the best push row."""
+    """The rows, then every row beside the best push row, then hits, then a line an agent."""
     parts = [render_table(rows)]
+    if closed:
+        parts[0] += closing_note(closed) + "\n"
+    if beside and beside.overall:
+        parts.append(_block(_beside(beside, rows[0])))
+    parts.append(_block(_hits(rows, beside)))
     if agents:
-        parts.append("\n".join(_agents(agents)) + "\n")
-    if compared:
-        parts.append("\n".join(_compared(compared)) + "\n")
+        parts.append(_block(_agents(agents)))
     return "\n".join(parts)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
 
 
 def _agents(agents: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
@@ -37,11 +52,12 @@ def _agents(agents: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     lines += [Line(printable(name), _agent_cells(record)) for name, record in agents.items()]
     yield from aligned(lines, range(len(heads)))
     yield ""
-    yield (
-        "reads: sections read a question; unread: answers given without reading; leakage: recall"
-        " of what was shown less that of what was read; calls, tokens (sent and written) and"
-        " seconds a question; $: all questions, - where the price is unknown."
-    )
+    for name, record in agents.items():
+        share = figure(Interval(**record["answered_share"]))
+        yield f"{printable(name)}: {share} of the questions answered when first asked (Wilson)."
+    yield "reads: sections read a question; unread: answers given without reading; leakage: recall"
+    yield "of what was shown less that of what was read; calls, tokens (sent and written) and"
+    yield f"seconds a question; $: all questions, {UNDEFINED} where the price is unknown."
 
 
 def _agent_cells(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -61,11 +77,36 @@ def _agent_cells(record: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _compared(compared: Sequence[Compared]) -> Iterable[str]:
-    yield f"recall beside the best push row, {printable(compared[0].baseline)}"
-    lines = [Line("row", COMPARISON_HEADS)]
-    lines += [
-        Line(printable(each.row), comparison_cells(each.comparison, each.p_holm))
-        for each in compared
-    ]
-    yield from aligned(lines, range(1, len(COMPARISON_HEADS)))
+def _beside(beside: BesideBestPush, first: Row) -> Iterable[str]:
+    yield f"{beside.measure} beside the best push row, {printable(beside.baseline)}"
+    yield from compared_rows(beside.overall, beside.shapes)
+    yield ""
+    yield from comparison_notes(unit_of(first.overall.n, first.clusters))
+
+
+def _hits(rows: Sequence[Row], beside: BesideBestPush | None) -> Iterable[str]:
+    """How many questions each row answers with any gold, and which the best push row does not."""
+    compared = {each.row: each for each in beside.hits} if beside else {}
+    heads = ("hits", "of", "share")
+    lines = [Line("row", (*heads, "gained", "lost", "p", "p (Holm)") if compared else heads)]
+    for row in rows:
+        hits, n = row.overall.hits, row.overall.n
+        cells = (str(hits), str(n), figure(wilson_interval(hits, n)))
+        lines.append(Line(printable(row.name), cells + _discordance(compared, row.name)))
+    yield f"hit@{rows[0].k}: questions with any gold among the first {rows[0].k}"
+    yield from aligned(lines, (0, 1, 3, 4, 5, 6))
+    yield ""
+    yield f"[low, high]: {LEVEL:.0%} Wilson interval, questions independent; by shape with --json."
+    if beside and compared:
+        name = printable(beside.baseline)
+        yield f"gained, lost: questions that the row hits and {name} does not, and the reverse."
+        yield "p: exact two-sided McNemar test. Holm: corrected for the number of these rows."
+
+
+def _discordance(compared: Mapping[str, ComparedHits], name: str) -> tuple[str, ...]:
+    if not compared:
+        return ()
+    if name not in compared:
+        return (UNDEFINED,) * 4
+    found, p_holm = compared[name].discordance, compared[name].p_holm
+    return (str(found.only_first), str(found.only_second), p_value(found.p), p_value(p_holm))

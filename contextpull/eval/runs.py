@@ -1,15 +1,22 @@
 """Asks a retriever every question and turns its answers into one row of the table."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from statistics import median
 from time import perf_counter
+from typing import Any
 
+from contextpull.adapters.custom import concurrency_of
 from contextpull.errors import EvaluationError
 from contextpull.eval.measures import (
+    NO_COPIES,
+    Copies,
     Gold,
     Measure,
     Scores,
+    as_one,
     at_cutoff,
     check_cutoff,
     distinct,
@@ -23,11 +30,13 @@ from contextpull.eval.statistics import (
     Interval,
     bootstrap_ratio,
     require_numpy,
+    wilson_interval,
 )
 from contextpull.types import Question, Retriever
 
 _IDS_SHOWN = 10
 _ERROR_CHARS = 300
+_STATS = ("queries", "tool_calls", "tokens_in", "tokens_out", "usd")
 _SHAPES_FIRST = ("conceptual", "exact_lookup", "comparison", "aggregation", "table")
 
 
@@ -39,10 +48,16 @@ class Outcome:
     ranking: tuple[str, ...]
     """At most k section ids, best first, without repeats; empty where the question failed."""
     scores: Scores
+    hit: bool
+    """Whether any gold is in the ranking."""
     error: str | None
     """Why the question failed, on one line; `None` where it was answered."""
     seconds: float
-    """Wall time."""
+    """Wall time of the retrieval, with what it was spared by another row's work."""
+    answer: str = ""
+    """What the retriever answered, where it was asked for that."""
+    answer_error: str | None = None
+    """Why there is no answer, on one line; the ranking counts all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,8 @@ class Summary:
 
     n: int
     errors: int
+    hits: int
+    """Questions with any gold among the first k, in the first run of those asked repeatedly."""
     measures: dict[str, Interval]
     """By name, in the order of the table."""
 
@@ -70,11 +87,18 @@ class Row:
     """How many documents, and questions that share none, each bootstrap round draws from."""
     rounds: int
     seed: int
+    stats: dict[str, float | str] = field(default_factory=dict)
+    """What the retriever counted itself; see `evaluate`."""
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
         """The questions that failed, in order."""
         return tuple(outcome for outcome in self.outcomes if outcome.error is not None)
+
+    @property
+    def unanswered(self) -> tuple[Outcome, ...]:
+        """The questions that an answer was asked for in vain, in order."""
+        return tuple(outcome for outcome in self.outcomes if outcome.answer_error is not None)
 
     @property
     def seconds(self) -> float:
@@ -96,33 +120,51 @@ def evaluate(
     known_ids: Collection[str] | None = None,
     measures: Sequence[Measure] | None = None,
     grades: Mapping[str, Mapping[str, int]] | None = None,
+    copies: Copies = NO_COPIES,
     rounds: int = ROUNDS,
     seed: int = 0,
+    answers: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Row:
-    """Ask every question once, in order, and score the first k distinct ids of each answer.
+    """Ask every question once and score the first k distinct ids of each answer.
+
+    A retriever with `concurrency` is asked that many questions at once, in threads; the outcomes
+    keep the order of the questions. Of what its `stats()` says in the end, the row keeps the
+    numbers `queries`, `tool_calls`, `tokens_in`, `tokens_out` and `usd`, or the `error`. With
+    `answers` a retriever with `generate` is also asked for the answer to each question.
 
     The measures are those `at_cutoff` k, unless others are given. `grades` says by question id
-    what each section is worth, where not all gold is worth the same.
-    A question whose retrieval raises, or returns anything but a list of ids, is a failure: it
-    keeps its message and scores as a miss. `on_progress` gets (asked, all) after each question.
-    Raises `InvalidInput` for a k below 1, `MissingExtra` without numpy, and `EvaluationError`
-    for no questions or, given `known_ids`, for gold that is not among them.
+    what each section is worth, where not all gold is worth the same. A section that `copies`
+    names counts as the one that stands for it, which must be the one that gold names.
+    A question whose retrieval raises, or returns anything but a list of ids, which must be
+    `known_ids` where these are given, is a failure: it keeps its message and scores as a miss.
+    `on_progress` gets (asked, all) after each question.
+    Raises `InvalidInput` for a k below 1 or a `concurrency` that is none, `MissingExtra` without
+    numpy, and `EvaluationError` for no questions or, given `known_ids` and no `grades`, for gold
+    that is not among them.
     """
     check_cutoff(k)
     require_numpy()
     if not questions:
         raise EvaluationError("There is no question to ask. Give at least one.")
-    if known_ids is not None:
-        check_gold(questions, known_ids)
+    known = None if known_ids is None else frozenset(known_ids)
+    if known is not None and grades is None:
+        check_gold(questions, known)
     measures = at_cutoff(k) if measures is None else measures
-    outcomes = []
-    for question in questions:
+    generate = getattr(retriever, "generate", None) if answers else None
+
+    def ask(question: Question) -> Outcome:
         gold = grades[question.id] if grades else question.gold
-        outcomes.append(_ask(retriever, question, gold, k, measures))
+        outcome = _ask(retriever, question, gold, k, measures, copies, known)
+        return outcome if generate is None else _answered(outcome, generate)
+
+    outcomes = []
+    for outcome in _in_order(ask, questions, concurrency_of(retriever)):
+        outcomes.append(outcome)
         if on_progress is not None:
             on_progress(len(outcomes), len(questions))
-    return summarize(outcomes, name=name, k=k, measures=measures, rounds=rounds, seed=seed)
+    row = summarize(outcomes, name=name, k=k, measures=measures, rounds=rounds, seed=seed)
+    return replace(row, stats=_stats(retriever))
 
 
 def summarize(
@@ -148,7 +190,7 @@ def summarize(
         outcomes=tuple(outcomes),
         overall=_summary(outcomes, measures, rounds, seed),
         shapes={shape: _summary(by_shape[shape], measures, rounds, seed) for shape in shapes},
-        clusters=len(set(clusters_of(outcomes))),
+        clusters=len(set(clusters_of(each.question for each in outcomes))),
         rounds=rounds,
         seed=seed,
     )
@@ -202,27 +244,87 @@ def check_comparable(rows: Sequence[Row], k: int) -> None:
             )
 
 
+def _in_order(
+    ask: Callable[[Question], Outcome], questions: Sequence[Question], concurrency: int
+) -> Iterator[Outcome]:
+    if concurrency == 1:
+        yield from map(ask, questions)
+        return
+    with ThreadPoolExecutor(concurrency, "contextpull-asking") as pool:
+        yield from pool.map(ask, questions)
+
+
 def _ask(
-    retriever: Retriever, question: Question, gold: Gold, k: int, measures: Sequence[Measure]
+    retriever: Retriever,
+    question: Question,
+    gold: Gold,
+    k: int,
+    measures: Sequence[Measure],
+    copies: Copies,
+    known: Collection[str] | None,
 ) -> Outcome:
     started = perf_counter()
     ranking: tuple[str, ...] = ()
+    spared = 0.0
     error = None
     try:
-        ranking = _checked(retriever.retrieve(question.text, k))[:k]
+        spared = _spared_seconds(retriever, question.text)
+        ranking = _checked(retriever.retrieve(question.text, k), known)[:k]
     except Exception as reason:  # whatever a retriever raises, the other questions go on
         error = _one_line(reason)
-    seconds = perf_counter() - started
-    scores = score(ranking, gold, measures) if error is None else miss(measures)
-    return Outcome(question, ranking, scores, error, seconds)
+    seconds = perf_counter() - started + spared
+    found = as_one(ranking, copies)
+    scores = score(found, gold, measures) if error is None else miss(measures)
+    return Outcome(question, ranking, scores, any(scores.values()), error, seconds)
 
 
-def _checked(ranking: object) -> tuple[str, ...]:
+def _spared_seconds(retriever: Retriever, query: str) -> float:
+    """What a push row need not do for a query, as another row has done it; see `Push`."""
+    spared: Callable[[str], float] | None = getattr(retriever, "spared_seconds", None)
+    return 0.0 if spared is None else spared(query)
+
+
+def _checked(ranking: object, known: Collection[str] | None) -> tuple[str, ...]:
     """The distinct ids of a retriever's answer; a foreign retriever may return anything."""
-    if not isinstance(ranking, (list, tuple)) or not all(isinstance(each, str) for each in ranking):
+    if not isinstance(ranking, (list, tuple)):
         kind = type(ranking).__name__
         raise EvaluationError(f"retrieve must return a list of section ids, not {kind}")
+    for each in ranking:
+        if not isinstance(each, str):
+            kind = type(each).__name__
+            raise EvaluationError(
+                f"retrieve must return a list of section ids, not of {kind}: {each!r}"
+            )
+        if known is not None and each not in known:
+            raise EvaluationError(f"retrieve returned {each!r}, which is the id of no section")
     return distinct(ranking)
+
+
+def _answered(outcome: Outcome, generate: Callable[[str, list[str]], Any]) -> Outcome:
+    """The outcome with an answer, or with the reason why there is none."""
+    if outcome.error is not None:
+        return outcome
+    try:
+        answer = generate(outcome.question.text, list(outcome.ranking))
+    except Exception as reason:  # as in `_ask`
+        return replace(outcome, answer_error=_one_line(reason))
+    if not isinstance(answer, str):
+        kind = type(answer).__name__
+        return replace(outcome, answer_error=f"generate must return text, not {kind}")
+    return replace(outcome, answer=answer)
+
+
+def _stats(retriever: Retriever) -> dict[str, float | str]:
+    """What a retriever counted itself, as far as it is a number; or why that is not known."""
+    stats = getattr(retriever, "stats", None)
+    if stats is None:
+        return {}
+    try:
+        found = dict(stats() or {})
+    except Exception as reason:
+        return {"error": _one_line(reason)}
+    numbers = {name: found[name] for name in _STATS if isinstance(found.get(name), (int, float))}
+    return {name: each for name, each in numbers.items() if isfinite(each) and each >= 0}
 
 
 def _one_line(error: Exception) -> str:
@@ -233,11 +335,12 @@ def _one_line(error: Exception) -> str:
 def _summary(
     outcomes: Sequence[Outcome], measures: Sequence[Measure], rounds: int, seed: int
 ) -> Summary:
-    clusters = clusters_of(outcomes)
+    clusters = clusters_of(each.question for each in outcomes)
     terms = headline([outcome.scores for outcome in outcomes], measures)
     return Summary(
         n=len(outcomes),
         errors=sum(outcome.error is not None for outcome in outcomes),
+        hits=sum(outcome.hit for outcome in outcomes),
         measures={
             name: bootstrap_ratio(
                 each.numerators, each.denominators, clusters, rounds=rounds, seed=seed
@@ -247,9 +350,8 @@ def _summary(
     )
 
 
-def clusters_of(outcomes: Sequence[Outcome]) -> list[Hashable]:
+def clusters_of(questions: Iterable[Question]) -> list[Hashable]:
     """What is drawn together: questions of one document, or a question that names none."""
-    questions = [outcome.question for outcome in outcomes]
     return [("source", each.source) if each.source else ("id", each.id) for each in questions]
 
 
@@ -265,6 +367,10 @@ def row_record(row: Row) -> dict[str, object]:
         **_summary_record(row.overall),
         "shapes": {shape: _summary_record(each) for shape, each in row.shapes.items()},
         "failures": [{"id": each.question.id, "error": each.error} for each in row.failures],
+        "unanswered": [
+            {"id": each.question.id, "error": each.answer_error} for each in row.unanswered
+        ],
+        "stats": row.stats,
         "seconds": row.seconds,
         "interval": {
             "level": LEVEL,
@@ -279,5 +385,6 @@ def _summary_record(summary: Summary) -> dict[str, object]:
     return {
         "n": summary.n,
         "errors": summary.errors,
+        "hits": {"yes": summary.hits, **wilson_interval(summary.hits, summary.n).as_dict()},
         "measures": {name: each.as_dict() for name, each in summary.measures.items()},
     }

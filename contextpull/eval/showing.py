@@ -1,11 +1,11 @@
 """One question of a run as plain text: what every row returned, what agents did step by step."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from contextpull.errors import EvaluationError
-from contextpull.eval.ledger import Kept
+from contextpull.eval.ledger import Ledger
 from contextpull.eval.run_directory import SavedRun
 from contextpull.eval.table import printable
 from contextpull.eval.transcripts import ToolCall, Transcript
@@ -14,8 +14,8 @@ _RESULT_LINES = 12
 _NEAREST = 5
 
 
-def render_question(run: SavedRun, question_id: str, kept: Sequence[Kept]) -> str:
-    """A question, its gold, the rankings of all rows, and the transcripts that are kept of it.
+def render_question(run: SavedRun, question_id: str, ledger: Ledger) -> str:
+    """A question, its gold, the rankings of all rows, and what agents did about it.
 
     Raises EvaluationError for a question that the run did not ask.
     """
@@ -23,14 +23,18 @@ def render_question(run: SavedRun, question_id: str, kept: Sequence[Kept]) -> st
     if question is None:
         known = ", ".join(list(run.questions)[:_NEAREST])
         raise EvaluationError(f"The run asked no question {question_id!r}. It asked {known}, ….")
-    lines = [f"{question_id} ({question['shape'] or 'no shape'}): {question['question']}"]
-    lines += [f"gold     {each}" for each in question["gold"]]
-    if question["answer"]:
-        lines.append(f"answer   {question['answer']}")
+    lines = [f"{question_id} ({question.shape or 'no shape'}): {question.text}"]
+    lines += [f"gold     {each}" for each in question.gold]
+    if question.answer:
+        lines.append(f"answer   {question.answer}")
+    copies = (run.manifest.get("close_gold") or {}).get("copies", {})
+    gold = {*question.gold, *(copy for copy, of in copies.items() if of in question.gold)}
     for row, outcomes in run.outcomes.items():
-        lines += ["", *_ranking(row, outcomes[question_id], set(question["gold"]))]
-    for each in kept:
-        lines += ["", *_transcript(each.row, each.transcript)]
+        lines += ["", *_ranking(row, outcomes[question_id], gold)]
+    for agent in run.report["agents"]:
+        for each in run.runs_of(agent, ledger, [question]):
+            name = f"{agent}, repeat {each.repeat + 1}" if each.repeat else agent
+            lines += ["", *_transcript(name, each.transcript)]
     return "\n".join(_printed(line) for line in lines) + "\n"
 
 
@@ -41,7 +45,10 @@ def _ranking(row: str, outcome: dict[str, Any], gold: set[str]) -> Iterator[str]
         yield f"  {place}. {each}{'   <- gold' if each in gold else ''}"
 
 
-def _transcript(row: str, transcript: Transcript) -> Iterator[str]:
+def _transcript(row: str, transcript: Transcript | None) -> Iterator[str]:
+    if transcript is None:
+        yield f"{row}: not asked"
+        return
     tokens = transcript.tokens
     yield (
         f"{row}: {transcript.outcome}, {len(transcript.turns)} turns, {tokens.input:,} tokens sent"

@@ -2,11 +2,14 @@
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; resampling whole
 clusters where questions share a document: Davison and Hinkley, 1997, section 3.8.
+Shares of yes or no have the interval of Wilson, Journal of the American Statistical
+Association 22(158), 1927.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import fsum, isfinite, nan
+from math import fsum, isfinite, nan, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from contextpull.errors import InvalidInput, MissingExtra
@@ -117,6 +120,29 @@ def bootstrap_ratio(
     low, high = _percentiles(_resampled(totals, rounds, seed), level)
     # Where all ratios are equal, rounding alone could put the mean outside.
     return Interval(mean=mean, low=min(low, mean), high=max(high, mean))
+
+
+def wilson_interval(yes: int, n: int, *, level: float = LEVEL) -> Interval:
+    """The share yes / n, and the true shares that it would not surprise.
+
+    With z the normal quantile of (1 + level) / 2 and p = yes / n, the bounds are
+    (p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n).
+    They are sound for few questions and for shares of 0 and 1, where a bootstrap has no width.
+    Each question counts as independent of the others. Undefined for n = 0.
+    Raises `InvalidInput` unless yes lies between 0 and n.
+    """
+    if not 0 <= yes <= n:
+        raise InvalidInput(f"{yes} of {n} is no share.")
+    if not 0 < level < 1:
+        raise InvalidInput(f"level must lie between 0 and 1, not {level}.")
+    if not n:
+        return UNDEFINED
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, widened = yes / n, 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / widened
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / widened
+    # At 0 and 1 a bound is the share itself, and rounding alone could put it elsewhere.
+    return Interval(share, max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half)))
 
 
 def _check(

@@ -7,6 +7,7 @@ from math import isfinite
 from rich.cells import cell_len
 
 from contextpull.eval.comparing import Comparison
+from contextpull.eval.families import Compared
 from contextpull.eval.runs import Outcome, Row, Summary, check_comparable
 from contextpull.eval.statistics import LEVEL, Interval
 
@@ -61,10 +62,40 @@ def comparison_cells(comparison: Comparison, p_holm: float) -> tuple[str, ...]:
     sure = isfinite(comparison.detectable)
     return (
         _difference(comparison.difference),
-        _p_value(comparison.p),
-        _p_value(p_holm),
+        p_value(comparison.p),
+        p_value(p_holm),
         f"{comparison.detectable:.3f}" if sure else UNDEFINED,
     )
+
+
+def compared_rows(overall: Sequence[Compared], shapes: Sequence[Compared]) -> Iterable[str]:
+    """A table of comparisons, one row each with its shapes indented under it."""
+    heads = ("n", "difference", "p", "p (Holm)", "verdict", "detectable")
+    lines = [Line("row", heads)]
+    for row in overall:
+        lines.append(_compared(row.row, row))
+        lines += [_compared(f"  {each.shape}", each) for each in shapes if each.row == row.row]
+    yield from aligned(lines, (0, 2, 3, 5))
+
+
+def _compared(name: str, compared: Compared) -> Line:
+    difference, p, p_holm, detectable = comparison_cells(compared.comparison, compared.p_holm)
+    shown = UNDEFINED if detectable == UNDEFINED else f"from {detectable} on"
+    cells = (str(compared.comparison.n), difference, p, p_holm, compared.verdict, shown)
+    return Line(printable(name), cells)
+
+
+def comparison_notes(unit: str) -> Iterable[str]:
+    """What the columns of `compared_rows` mean; `unit` is what the test flips and draws."""
+    yield f"p: two-sided sign-flip permutation test over {unit}. Holm: corrected for the number of"
+    yield "comparisons over all questions, and for those by shape."
+    yield "cannot tell: not significant at 5%, which is no sign that rows are alike. detectable:"
+    yield f"what 80 of 100 such samples would show, uncorrected; {UNDEFINED}: too few to say."
+
+
+def unit_of(questions: int, clusters: int) -> str:
+    """What is drawn: documents where questions share them."""
+    return "questions" if clusters == questions else "documents"
 
 
 def _difference(interval: Interval) -> str:
@@ -73,7 +104,8 @@ def _difference(interval: Interval) -> str:
     return f"{interval.mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
+    """A p-value with three decimals; smaller ones are only said to be so."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -102,7 +134,7 @@ def _notes(rows: Sequence[Row]) -> Iterable[str]:
     """What the figures mean, then which questions failed."""
     first = rows[0]
     hit = list(first.overall.measures)[-1]
-    unit = "questions" if first.clusters == first.overall.n else "documents"
+    unit = unit_of(first.overall.n, first.clusters)
     yield (
         f"[low, high]: {LEVEL:.0%} interval, bootstrap over {first.clusters:,} {unit}, "
         f"{first.rounds:,} rounds, seed {first.seed}."
@@ -112,6 +144,18 @@ def _notes(rows: Sequence[Row]) -> Iterable[str]:
         yield "No question failed."
     for row in rows:
         yield from failure_notes(row.name, row.failures)
+        yield from _own_notes(row)
+
+
+def _own_notes(row: Row) -> Iterable[str]:
+    """What a retriever of the user's counted, and how many answers are missing."""
+    if row.unanswered:
+        first = row.unanswered[0]
+        why = f"{first.question.id}: {first.answer_error}"
+        yield printable(f"{row.name}: {len(row.unanswered)} answers failed, the first of {why}")
+    if row.stats:
+        counted = ", ".join(f"{name} {value}" for name, value in row.stats.items())
+        yield printable(f"{row.name} counted: {counted}.")
 
 
 def failure_notes(name: str, failures: Sequence[Outcome]) -> Iterable[str]:

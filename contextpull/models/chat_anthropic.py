@@ -9,7 +9,6 @@ from contextpull.models.chat_calls import (
     VendorChat,
     arguments_of,
     count_of,
-    imported,
     part,
     records,
     text_of,
@@ -24,9 +23,7 @@ class AnthropicChat(VendorChat):
     """A model of Anthropic's, or of whoever speaks its protocol."""
 
     def __init__(self, access: Access) -> None:
-        library = imported("anthropic")
-        # Without this the library may send what it is asked to the user's own tracing.
-        super().__init__(access, library, library.Anthropic, open_telemetry=False)
+        super().__init__(access, "anthropic", _client)
 
     def reply(
         self,
@@ -134,6 +131,13 @@ def _sound(block: dict[str, Any]) -> dict[str, Any]:
     if block.get("type") != "tool_use" or isinstance(block.get("input"), dict):
         return block
     return {**block, "input": {}}
+
+
+def _client(**options: Any) -> Any:
+    import anthropic
+
+    # Without this the library may send what it is asked to the user's own tracing.
+    return anthropic.Anthropic(open_telemetry=False, **options)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

@@ -1,10 +1,12 @@
 """What all vendors' chats share: the connection, patience, and errors as sentences."""
 
 import json
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import mktime_tz, parsedate_tz
 from importlib import import_module
+from importlib.util import find_spec
 from time import perf_counter, time
 from typing import Any, NamedTuple
 
@@ -54,23 +56,50 @@ class _Fault(NamedTuple):
 
 
 class VendorChat:
-    """A chat over one vendor's library, which this imports when it is made."""
+    """A chat over one vendor's library, which is imported for the first reply.
 
-    def __init__(self, access: Access, library: Any, kind: Any, **options: Any) -> None:
-        """`kind` is the library's client; `options` are what only that one takes."""
+    It takes a second, which a run that is replayed has no use for.
+    """
+
+    def __init__(self, access: Access, library: str, make: Callable[..., Any]) -> None:
+        """`make` makes the library's client. Raises MissingExtra where it is not installed."""
+        if find_spec(library) is None:
+            raise _missing()
         self._access = access
-        self._library = library
+        self._library_name = library
+        self._make = make
+        self._lock = threading.Lock()
+        self._opened: Any = None
+
+    @property
+    def _library(self) -> Any:
+        try:
+            return import_module(self._library_name)
+        except ImportError as error:
+            raise _missing() from error
+
+    @property
+    def _client(self) -> Any:
+        """The library's client, one for all threads."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> Any:
+        access, library = self._access, self._library
         http = library.DefaultHttpxClient(trust_env=False, follow_redirects=False)
         weakref.finalize(self, http.close)
-        key = access.key or _NO_KEY
         # `max_retries`: a library's own waits could not be told from the time of an answer.
-        self._client = kind(
-            api_key=key, base_url=access.spec.url, max_retries=0, http_client=http, **options
+        client = self._make(
+            api_key=access.key or _NO_KEY,
+            base_url=access.spec.url,
+            max_retries=0,
+            http_client=http,
         )
         # It took these from the environment, where they are meant for another use than this.
-        self._client._custom_headers = {}
-        seconds = access.seconds
-        self._timeout = library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        client._custom_headers = {}
+        return client
 
     @property
     def name(self) -> str:
@@ -118,8 +147,10 @@ class VendorChat:
     ) -> dict[str, Any] | _Fault:
         import httpx2
 
+        seconds = self._access.seconds
+        timeout = self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         try:
-            response = create(**request, timeout=self._timeout).http_response
+            response = create(**request, timeout=timeout).http_response
             content = response.read()
         except self._library.APIError as error:
             return self._fault(error)
@@ -238,12 +269,8 @@ class VendorChat:
         return line if len(line) <= _MESSAGE_CHARS else f"{line[:_MESSAGE_CHARS]}…"
 
 
-def imported(name: str) -> Any:
-    """A vendor's library. Raises MissingExtra where it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtra("Asking a model", "eval") from error
+def _missing() -> MissingExtra:
+    return MissingExtra("Asking a model", "eval")
 
 
 def arguments_of(text: object) -> dict[str, Any] | str:

@@ -17,7 +17,6 @@ from contextpull.models.chat_calls import (
     Sent,
     VendorChat,
     arguments_of,
-    imported,
     part,
     records,
     text_of,
@@ -32,8 +31,7 @@ class ResponsesChat(VendorChat):
     """A model of OpenAI's."""
 
     def __init__(self, access: Access) -> None:
-        library = imported("openai")
-        super().__init__(access, library, openai_client)
+        super().__init__(access, "openai", openai_client)
         self._keeps_reasoning = True
 
     def reply(

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from contextpull.config import Mode
 from contextpull.errors import ContextPullError
 from contextpull.retrieval.models import Models
+from contextpull.retrieval.work import Work
 from contextpull.store import Snapshot
 from contextpull.store.embedding import embedded_text
 from contextpull.store.lexical import Scored
@@ -36,6 +37,8 @@ Both shares were chosen by measurement: benchmarks/retrieval has the figures.
 """
 _FUSED_DIGITS = 6
 _ERROR_CHARS = 300
+_RERANKED_AT_ONCE = 8
+"""Between so many a search can be stopped."""
 
 
 class Ranking(NamedTuple):
@@ -56,18 +59,23 @@ def rank(
     documents: Sequence[int] | None,
     models: Models,
     fusion: Fusion = BEST_FUSION,
+    work: Work | None = None,
 ) -> Ranking:
     """Rank sections for a query; `documents` restricts them to documents by number.
 
     Only `lexical` looks at `depth`: the others rank what is among the best of each way to search.
     What cannot be done, for want of vectors or of a model, is left out and noted.
+    Raises Stopped when `work` is to end.
     """
+    work = work or Work()
+    work.check()
     if mode == "lexical":
         return _by_words(snapshot, query, depth, documents)
     notes: list[str] = []
     near = None
     try:
-        near = _by_vectors(snapshot, query, depth if mode == "dense" else FUSED, documents, models)
+        most = depth if mode == "dense" else FUSED
+        near = _by_vectors(snapshot, query, most, documents, models, work)
     except ContextPullError as error:
         notes.append(f"Ranked by words alone, without vectors: {_short(error)}")
     if mode == "dense" and near is not None:
@@ -79,7 +87,7 @@ def rank(
         ranking = _by_words(snapshot, query, depth, documents)
     if mode == "rerank":
         try:
-            ranking = _reranked(snapshot, query, ranking.scored, models)
+            ranking = _reranked(snapshot, query, ranking.scored, models, work)
         except ContextPullError as error:
             notes.append(f"Not reranked: {_short(error)}")
     return ranking._replace(notes=tuple(notes))
@@ -135,10 +143,16 @@ def _best_by_words(snapshot: Snapshot, query: str, documents: Sequence[int] | No
 
 
 def _by_vectors(
-    snapshot: Snapshot, query: str, depth: int, documents: Sequence[int] | None, models: Models
+    snapshot: Snapshot,
+    query: str,
+    depth: int,
+    documents: Sequence[int] | None,
+    models: Models,
+    work: Work,
 ) -> Ranking:
     dense = snapshot.dense
-    vector = models.query_vector(dense.manifest, query)
+    vector = models.query_vector(dense.manifest, query, work)
+    work.check()
     near = dense.search(vector, depth, _numbers_in(snapshot, documents))
     scored = [Scored(each.number, each.cosine) for each in near]
     return Ranking(_in_order(snapshot, scored), len(near) < depth)
@@ -173,13 +187,19 @@ def _fused(query: str, words: Sequence[Scored], near: Sequence[Scored], fusion: 
     return Ranking(fused, is_complete=True)
 
 
-def _reranked(snapshot: Snapshot, query: str, scored: Sequence[Scored], models: Models) -> Ranking:
+def _reranked(
+    snapshot: Snapshot, query: str, scored: Sequence[Scored], models: Models, work: Work
+) -> Ranking:
     """The best by what a cross-encoder thinks of them; behind them the others, as they were."""
     by_number = {each.number: each for each in scored}
     order = [each.number for each in _in_order(snapshot, scored)]
     sections = snapshot.database.sections(order[:RERANKED])
     texts = [embedded_text(section) for section in sections]
-    logits = models.rerank_scores(query, texts) if texts else []
+    logits: list[float] = []
+    for start in range(0, len(texts), _RERANKED_AT_ONCE):
+        some = texts[start : start + _RERANKED_AT_ONCE]
+        logits += models.rerank_scores(query, some, work)
+        work.tell(f"Reranked {start + len(some)} of {len(texts)}.")
     lowest = min(logits, default=0.0)
     scores = {section.number: logit for section, logit in zip(sections, logits, strict=True)}
     behind = (number for number in order if number not in scores)

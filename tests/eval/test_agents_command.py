@@ -1,7 +1,9 @@
 """`contextpull eval run` with agents, from the command line's side, against a scripted model."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +86,7 @@ def test_an_agent_stands_beside_a_push_scored_by_what_it_read_and_was_shown(
 def test_the_table_names_agents_and_what_they_cost(files: list[str], model: StandIn) -> None:
     result = run(*files, "--rows", "bm25,pull", "--model", model.endpoint)
     assert "pull, surfaced" in result.stdout
-    assert "recall beside the best push row, bm25" in result.stdout
+    assert "recall@5 beside the best push row, bm25" in result.stdout
     assert "$: all questions, - where the price is unknown." in result.stdout
 
 
@@ -103,8 +105,9 @@ def test_a_kept_run_goes_on_and_replays_without_asking_anybody(
     replayed = run(*arguments, "--offline")
     assert len(model.asked) == asked
     assert means(replayed) == means(both)
-    names = {"run.json", "questions.jsonl", "transcripts.jsonl", "outcomes.jsonl"}
-    assert {each.name for each in out.iterdir()} == names | {"report.json", "table.txt"}
+    names = {"run.json", "questions.jsonl", "transcripts.jsonl", "outcomes.jsonl", "writer.lock"}
+    names |= {"failures.jsonl", "report.json", "table.txt"}
+    assert {each.name for each in out.iterdir()} == names
 
 
 def test_offline_says_what_was_never_asked(
@@ -128,7 +131,7 @@ def test_what_failed_is_a_miss_and_is_asked_again(files: list[str], tmp_path: Pa
         failed = run(*arguments, "--json")
         assert failed.exit_code == 1
         assert means(failed) == {"pull, read": 0.0, "pull, surfaced": 0.0}
-        assert json.loads(failed.stdout)["agents"]["pull"]["outcomes"] == {"api_error": 2}
+        assert json.loads(failed.stdout)["agents"]["pull"]["outcomes"] == {"key_refused": 2}
         down[0] = False
         assert means(run(*arguments, "--json")) == {"pull, read": 0.5, "pull, surfaced": 1.0}
 
@@ -200,14 +203,21 @@ def test_two_runs_are_compared_question_by_question(
     names = [str(tmp_path / name) for name in ("one", "two")]
     result = CliRunner().invoke(eval_group, ["compare", *names, "--json"])
     report = json.loads(result.stdout)
-    assert list(report["changed"]) == ["limits"]
+    assert list(report["changed"]) == ["limits.max_turns"]
     rows = {row["row"]: row for row in report["rows"]}
     assert rows["pull, read"]["lost"] == ["q1"]
     assert rows["pull, surfaced"]["lost"] == ["q1", "q2"]
     assert rows["pull, surfaced"]["difference"]["mean"] == -1.0
+    assert [(each["row"], each["shape"], each["n"]) for each in report["shapes"]] == [
+        (row, shape, 1)
+        for row in ("pull, read", "pull, surfaced")
+        for shape in ("conceptual", "table")
+    ]
     text = CliRunner().invoke(eval_group, ["compare", *names]).stdout
-    assert "pull, surfaced: recall@5 1.000 -> 0.000, -1.000" in text
-    assert "  lost 2: q1, q2" in text
+    assert max(map(len, text.replace(str(tmp_path), "").splitlines())) <= 100
+    lines = [line.split() for line in text.splitlines()]
+    assert ["pull,", "surfaced", "2", "1.000", "0.000", "0", "2"] in lines
+    assert "pull, surfaced lost: q1, q2" in text
 
 
 def test_runs_over_different_questions_are_not_compared(
@@ -219,3 +229,115 @@ def test_runs_over_different_questions_are_not_compared(
     names = [str(tmp_path / name) for name in ("one", "two")]
     result = CliRunner().invoke(eval_group, ["compare", *names])
     assert "asked 2 questions" in str(result.exception)
+
+
+def test_repeats_are_averaged_by_question_and_the_first_decides_yes_or_no(
+    files: list[str], tmp_path: Path
+) -> None:
+    talks: Counter[str] = Counter()
+
+    def every_other_time(request: Request) -> Step:
+        """Reads the gold of one question the first time, of the other the second time."""
+        question = request.question
+        talks[question] += request.turn == 0
+        if request.turn == 0 and (talks[question] == 1) == ("red" in question):
+            return Calls([("read", {"ids": [GOLD[question]]})])
+        return Says("Four minutes.")
+
+    with standing_in(every_other_time) as model:
+        arguments = [*files, "--rows", "pull", "--model", model.endpoint, "--concurrency", 1]
+        result = run(*arguments, "--repeats", 2, "--out", tmp_path / "twice", "--json")
+        run(*arguments, "--out", tmp_path / "once")
+    report = json.loads(result.stdout)
+    row = report["rows"][0]
+    assert row["n"] == 2
+    assert {
+        shape: each["measures"]["recall@5"]["mean"] for shape, each in row["shapes"].items()
+    } == {
+        "conceptual": 0.5,
+        "table": 0.5,
+    }
+    assert (row["hits"]["yes"], row["shapes"]["conceptual"]["hits"]["yes"]) == (1, 1)
+    agent = report["agents"]["pull"]
+    assert agent["flips"]["read"] == 1
+    assert agent["answered_share"]["mean"] == 1
+    assert agent["answered_share"]["low"] == pytest.approx(2 / (2 + 1.959964**2), abs=1e-6)
+    both = [str(tmp_path / name) for name in ("once", "twice")]
+    compared = json.loads(CliRunner().invoke(eval_group, ["compare", *both, "--json"]).stdout)
+    assert compared["changed"]["settings.repeats"] == [1, 2]
+    assert {each["n"] for each in compared["rows"]} == {2}
+
+
+def kept(folder: Path, questions: list[Question], *more: object) -> str:
+    """A kept run of the row bm25 over these questions and the sections above; its folder."""
+    folder.mkdir()
+    save_questions(folder / "questions.jsonl", questions)
+    save_passages(folder / "sections.jsonl", PASSAGES)
+    named = ["--questions", folder / "questions.jsonl", "--sections", folder / "sections.jsonl"]
+    result = run(*named, "--out", folder / "run", *more)
+    assert result.exit_code == 0, result.output
+    return str(folder / "run")
+
+
+def compare(*arguments: str) -> Result:
+    return CliRunner().invoke(eval_group, ["compare", *arguments])
+
+
+def test_runs_scored_otherwise_are_not_compared(tmp_path: Path) -> None:
+    first = kept(tmp_path / "one", QUESTIONS)
+    other_gold = [replace(QUESTIONS[0], gold=("a.md#blue",)), QUESTIONS[1]]
+    for name, questions, more, message in (
+        ("gold", other_gold, (), "Question 'q1' or its gold differs between the two runs"),
+        ("cut", QUESTIONS, ("--k", 3), "has k = 5 and"),
+        ("closed", QUESTIONS, ("--close-gold",), "Only one of the two runs was scored with"),
+    ):
+        result = compare(first, kept(tmp_path / name, questions, *more))
+        assert message in str(result.exception)
+
+
+def test_runs_over_other_sections_are_compared_only_on_demand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = kept(tmp_path / "one", QUESTIONS)
+    monkeypatch.setattr(f"{__name__}.PASSAGES", [replace(PASSAGES[0], text="Red."), *PASSAGES[1:]])
+    second = kept(tmp_path / "two", QUESTIONS)
+    assert "give --across-corpora" in str(compare(first, second).exception)
+    across = compare(first, second, "--across-corpora", "--json")
+    assert list(json.loads(across.stdout)["changed"]) == ["corpus"]
+
+
+def test_rows_that_one_run_lacks_are_listed(
+    files: list[str], model: StandIn, tmp_path: Path
+) -> None:
+    arguments = [*files, "--model", model.endpoint]
+    both, push, pull = (str(tmp_path / name) for name in ("both", "push", "pull"))
+    for out, rows in ((both, "bm25,pull"), (push, "bm25"), (pull, "pull")):
+        run(*arguments, "--rows", rows, "--out", out)
+    assert "only in the first: pull, read, pull, surfaced" in compare(both, push).stdout
+    report = json.loads(compare(push, both, "--json").stdout)
+    assert report["only_first"] == []
+    assert report["only_second"] == ["pull, read", "pull, surfaced"]
+    assert "have no row of the same name" in str(compare(push, pull).exception)
+
+
+def test_compared_runs_draw_the_questions_of_a_document_together(tmp_path: Path) -> None:
+    def asking(text: str, sources: int) -> list[Question]:
+        return [
+            Question(f"q{at}", text, "table", ("b.md#oven",), source=f"{at % sources}.md")
+            for at in range(12)
+        ]
+
+    def p_of(sources: int) -> float:
+        folders = []
+        for name, words in (("good", "oven"), ("bad", "zebra")):
+            folder = Path(kept(tmp_path / f"{name}-{sources}", asking(words, sources)))
+            # The same questions, as far as the comparison can tell.
+            path = folder / "questions.jsonl"
+            path.write_text(path.read_text().replace("zebra", "oven"))
+            folders.append(str(folder))
+        [row] = json.loads(compare(*folders, "--json").stdout)["rows"]
+        assert row["difference"]["mean"] == -1
+        return float(row["p"])
+
+    assert p_of(sources=3) == 2 / 2**3
+    assert p_of(sources=12) == 2 / 2**12

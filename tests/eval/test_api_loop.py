@@ -177,7 +177,8 @@ def test_a_section_that_is_read_in_parts_counts_and_one_behind_the_cut_does_not(
         (steps(Says("")), "no_answer", "empty reply"),
         (steps(IsCut("With")), "output_limit", "cut at the most tokens"),
         (steps(Calls([SEARCH])), "loop", "3 turns asked for the same"),
-        (steps(Fails(401)), "api_error", "refuses the key"),
+        (steps(Fails(401)), "key_refused", "refuses the key"),
+        (steps(Fails(404)), "model_not_found", "is not there"),
         (steps(Fails(500)), "api_error", "failed"),
         (steps(Sends(b"x")), "api_error", "no JSON"),
         (steps(BreaksOff()), "api_error", "broke off"),
@@ -199,7 +200,7 @@ def test_a_model_that_is_slow_or_absent_is_an_outcome(store: Store) -> None:
     assert run(store, [Hangs()], seconds=0.1).outcome == "api_error"
     chat = open_chat("openai:m", api_key=KEY, base_url=nobodys_url())
     transcript = ApiLoopRetriever(store, chat).run("Anyone?")
-    assert (transcript.outcome, transcript.api_calls) == ("api_error", 1)
+    assert (transcript.outcome, transcript.api_calls) == ("unreachable", 1)
     assert "cannot be reached" in transcript.errors[0]
 
 
@@ -440,7 +441,7 @@ def test_each_variant_has_its_own_name_and_fingerprint(agent: Any) -> None:
         "pull/heading",
         "pull/full/hybrid",
         "pull-json",
-        "pull-strict-json/heading",
+        "pull-json-strict/heading",
     ]
     assert variants[2].surfaced.row_name == "pull-surfaced/heading"
     prints = {each.fingerprint for each in [*variants, agent(max_turns=3)]}

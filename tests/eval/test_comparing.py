@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextpull.errors import InvalidInput, MissingExtra
-from contextpull.eval.comparing import holm, paired_permutation, paired_permutation_of_means
+from contextpull.eval.comparing import (
+    holm,
+    mcnemar,
+    paired_permutation,
+    paired_permutation_of_means,
+    verdict,
+)
 
 same_every_time = settings(derandomize=True, database=None, deadline=None, max_examples=100)
 shares = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.631, 1.0])
@@ -170,6 +176,72 @@ def test_memory_stays_bounded() -> None:
 def test_values_that_do_not_pair_are_refused() -> None:
     with pytest.raises(InvalidInput, match="2 values cannot be paired with 1"):
         paired_permutation([0.5, 0.5], [0.5])
+    with pytest.raises(InvalidInput, match="2 values cannot be paired with 1"):
+        mcnemar([True, True], [True])
+
+
+def of_counts(only_first: int, only_second: int, alike: int = 0) -> tuple[list[bool], list[bool]]:
+    """Two rows of outcomes with so many questions that only one of them hits."""
+    pairs = [(True, False)] * only_first + [(False, True)] * only_second
+    pairs += [(True, True), (False, False)] * alike
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "p"),
+    [
+        (0, 0, 1.0),
+        (1, 0, 1.0),
+        (6, 0, 2 / 64),
+        (5, 1, 2 * (1 + 6) / 64),
+        (2, 8, 2 * (1 + 10 + 45) / 1024),
+        (3, 3, 1.0),
+    ],
+)
+def test_exact_mcnemar_by_hand(only_first: int, only_second: int, p: float) -> None:
+    found = mcnemar(*of_counts(only_first, only_second, alike=4))
+    assert (found.only_first, found.only_second) == (only_first, only_second)
+    assert found.p == p
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.integers(0, 5))
+@same_every_time
+def test_exact_mcnemar_counts_the_splits_that_are_as_uneven(b: int, c: int, alike: int) -> None:
+    splits = [sum(each) for each in itertools.product((0, 1), repeat=b + c)]
+    uneven = [abs(2 * each - (b + c)) >= abs(b - c) for each in splits]
+    found = mcnemar(*of_counts(b, c, alike))
+    assert found.p == pytest.approx(sum(uneven) / len(uneven))
+    assert mcnemar(*reversed(of_counts(b, c, alike))).p == found.p
+
+
+def test_exact_mcnemar_of_many_questions_is_that_of_the_binomial() -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    expected = scipy_stats.binomtest(1_900, 4_000).pvalue
+    assert mcnemar(*of_counts(1_900, 2_100)).p == pytest.approx(expected)
+
+
+def test_differences_without_spread_show_no_size_to_look_for() -> None:
+    assert isnan(paired_permutation([0.5] * 30, [0.5] * 30).detectable)
+    assert isnan(paired_permutation([1.0] * 30, [0.5] * 30).detectable)
+
+
+def test_five_documents_can_show_nothing_however_large() -> None:
+    first, second = noisy(60, 0.5)
+    for documents, shows in ((5, False), (6, True)):
+        clusters = [number % documents for number in range(60)]
+        comparison = paired_permutation(first, second, clusters)
+        assert comparison.p == 2 / 2**documents
+        assert (comparison.p <= 0.05) == shows == (not isnan(comparison.detectable))
+
+
+def test_verdict_never_calls_rows_alike_for_want_of_evidence() -> None:
+    better = paired_permutation(*noisy(100, 0.2))
+    assert verdict(better, better.p) == "better"
+    assert verdict(paired_permutation(*reversed(noisy(100, 0.2))), 0.05) == "worse"
+    assert verdict(better, 0.051) == "cannot tell"
+    assert verdict(paired_permutation([1.0, 0.0], [0.0, 1.0]), 1.0) == "cannot tell"
+    assert verdict(paired_permutation([1.0], [0.0]), 1.0) == "cannot tell"
+    assert verdict(paired_permutation([0.2, 0.7], [0.2, 0.7]), 1.0) == "none differs"
 
 
 def test_missing_numpy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

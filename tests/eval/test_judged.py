@@ -22,7 +22,7 @@ from contextpull.eval.judged import (
 )
 from contextpull.eval.judged_table import render_judged
 from contextpull.eval.runs import Row
-from tests.judged import QRELS, lines, write_collection
+from tests.judged import DOCUMENTS, QRELS, lines, write_collection
 
 PERFECT = {"boats in the harbour": ["d1", "d2"], "what makes bread rise": ["d4"]}
 SWAPPED = {"boats in the harbour": ["d2", "d1"], "what makes bread rise": ["d1", "d4"]}
@@ -154,7 +154,10 @@ def test_report_is_json_with_everything(two: JudgedRun) -> None:
     assert over_all["difference"]["low"] < -0.3 < over_all["difference"]["high"]
 
 
-def test_each_query_can_be_written_down(small: Collection) -> None:
+def test_each_query_can_be_written_down(tmp_path: Path) -> None:
+    others = [{"_id": f"x{at}", "text": "Some other words."} for at in range(30)]
+    corpus = lines([*DOCUMENTS, *others])
+    small = load_collection(write_collection(tmp_path / "small", corpus=corpus))
     answers = {"boats in the harbour": [f"x{at}" for at in range(30)]}
     first, second = query_records(small, row_of(small, answers))
     assert first.pop("seconds") != second.pop("seconds")

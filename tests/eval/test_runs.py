@@ -201,6 +201,10 @@ def test_report_has_the_documented_shape() -> None:
         assert list(interval) == ["mean", "low", "high"]
         assert interval["low"] <= interval["mean"] <= interval["high"]
     assert result["shapes"].pop("conceptual")["n"] == 2
+    of_table = result["shapes"]["table"]
+    for hits, of, yes in ((result.pop("hits"), 3, 2), (of_table.pop("hits"), 1, 0)):
+        assert (hits["yes"], hits["mean"]) == (yes, yes / of)
+        assert 0 <= hits["low"] <= hits["mean"] <= hits["high"] < 1
     nothing = {"mean": None, "low": None, "high": None}
     zero = {"mean": 0.0, "low": None, "high": None}
     assert result == {
@@ -215,6 +219,8 @@ def test_report_has_the_documented_shape() -> None:
             }
         },
         "failures": [{"id": "q3", "error": "OSError: down"}],
+        "unanswered": [],
+        "stats": {},
         "interval": {"level": 0.95, "rounds": 200, "seed": 0, "clusters": 3},
     }
 

@@ -17,6 +17,7 @@ from contextpull.eval.statistics import (
     bootstrap_interval,
     bootstrap_mean_of_means,
     bootstrap_ratio,
+    wilson_interval,
 )
 
 same_every_time = settings(derandomize=True, database=None, deadline=None, max_examples=100)
@@ -191,6 +192,54 @@ def test_missing_numpy_names_the_command_that_installs_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[eval\]'"):
         bootstrap_interval([0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("yes", "n", "low", "high"),
+    [
+        # Newcombe, Statistics in Medicine 17(8), 1998, table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        # By hand, z = 1.96: 20 yes of 20 are 20 / (20 + z^2).
+        (20, 20, 0.8389, 1.0),
+    ],
+)
+def test_interval_of_a_share_is_the_published_one(
+    yes: int, n: int, low: float, high: float
+) -> None:
+    interval = wilson_interval(yes, n)
+    assert [interval.mean, interval.low, interval.high] == pytest.approx(
+        [yes / n, low, high], abs=6e-5
+    )
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@same_every_time
+def test_bounds_of_a_share_are_the_shares_that_it_just_would_not_surprise(
+    case: tuple[int, int],
+) -> None:
+    yes, n = case
+    interval = wilson_interval(yes, n)
+    assert 0 <= interval.low <= interval.mean <= interval.high <= 1
+    for bound in (interval.low, interval.high):
+        distance = (interval.mean - bound) ** 2
+        assert distance == pytest.approx(1.959964**2 * bound * (1 - bound) / n, abs=1e-6)
+    mirrored = wilson_interval(n - yes, n)
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - interval.high, 1 - interval.low))
+
+
+def test_share_of_nothing_is_undefined() -> None:
+    assert wilson_interval(0, 0) is UNDEFINED
+
+
+@pytest.mark.parametrize(("yes", "n"), [(-1, 5), (6, 5)])
+def test_what_is_no_share_is_refused(yes: int, n: int) -> None:
+    with pytest.raises(InvalidInput, match=f"{yes} of {n} is no share"):
+        wilson_interval(yes, n)
+    with pytest.raises(InvalidInput, match="level must lie between 0 and 1"):
+        wilson_interval(1, 2, level=95)
 
 
 def test_groups_weigh_the_same_and_are_drawn_apart() -> None:

@@ -1,6 +1,7 @@
 """Models that chat: how they are named, what they reply, and what is said when they do not."""
 
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -124,6 +125,17 @@ def test_a_missing_library_names_the_extra(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtra, match=r"pip install 'contextpull\[eval\]'"):
         open_chat(f"{vendor}:m", api_key=KEY)
+
+
+@vendors
+def test_a_library_is_imported_for_the_first_reply_alone(vendor: str) -> None:
+    program = (
+        "import sys; from contextpull.models.chat import open_chat;"
+        f"chat = open_chat('{vendor}:m', api_key='{KEY}'); chat.fingerprint;"
+        "print(sys.modules.keys() & {'openai', 'anthropic', 'httpx2'})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stdout.strip() == b"set()"
 
 
 @vendors

@@ -42,6 +42,11 @@ class ChatWriter:
             raise ValueError(f"refused: {reply.refusal}")
         if reply.is_cut:
             raise ValueError("the answer is cut off: too many tokens")
-        fenced = _FENCE.match(reply.text)
-        answer: dict[str, Any] = json.loads(fenced[1] if fenced else reply.text)
+        answer: dict[str, Any] = json.loads(unfenced(reply.text))
         return answer
+
+
+def unfenced(text: str) -> str:
+    """The text without the code fence that a model may put around its JSON."""
+    fenced = _FENCE.match(text)
+    return fenced[1] if fenced else text

@@ -1,7 +1,6 @@
 """Asking a model to write: prompts whose passages stay data, answers that are kept and counted."""
 
 import json
-import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from contextpull.errors import ModelUnavailable
 from contextpull.eval.generation.corpus import SourceSection
 from contextpull.eval.kept_lines import KeptLines
+from contextpull.eval.untrusted import inert
 
 Writer = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Takes a prompt and the JSON schema of the answer, and returns the answer.
@@ -27,24 +27,6 @@ MOST_FAILURES = 3
 _MOST_CHARS = 6_000
 """A longer passage is cut; what is quoted must still stand in the whole section."""
 _ERROR_CHARS = 200
-_ZERO_WIDTH = "\u200b"
-_ROLES = (
-    "system|assistant|user|human|tool|function|developer|instructions?|passage|think|thinking"
-    "|im_start|im_end|start_of_turn|end_of_turn|begin_of_text|end_of_text|bos|eos|eot|sep|s"
-    "|tool_call|tool_result|function_calls|invoke"
-)
-_TEMPLATE_TOKENS = re.compile(
-    r"[<＜]\s*/?\s*[|｜]"  # <|im_start|>, and with full-width signs
-    r"|[|｜]\s*[>＞]"
-    rf"|[<＜]\s*/?\s*(?:[\w-]+:)?(?:{_ROLES})\b"  # <system>, </passage>, </s>
-    r"|[<＜]{2}\s*/?\s*sys"  # <<SYS>>
-    r"|[\[［]\s*/?\s*(?:inst|system|assistant|user)\b"  # [INST]
-    r"|^[ \t>#*_]*(?:system|assistant|user|human|instructions?|response)[ \t*_]*[:：]",
-    re.I | re.M,
-)
-_INVISIBLE = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
-)
 
 
 class Draft(BaseModel):
@@ -190,9 +172,3 @@ def as_data(sections: Sequence[SourceSection]) -> str:
             f" between two lines of the mark {mark}:\n{mark}\n{text}\n{mark}"
         )
     return "\n\n".join(shown)
-
-
-def inert(text: str) -> str:
-    """The text with template tokens and role labels broken up, and invisible characters dropped."""
-    visible = _INVISIBLE.sub("", text)
-    return _TEMPLATE_TOKENS.sub(lambda token: _ZERO_WIDTH.join(token[0]), visible)

@@ -14,7 +14,8 @@ from contextpull.eval.generation.checks import (
 )
 from contextpull.eval.generation.corpus import SourceSection
 from contextpull.eval.generation.plan import Made, Plan, SetAside, new_question
-from contextpull.eval.generation.writing import AskedWriter, CallFailed, Draft, as_data, inert
+from contextpull.eval.generation.writing import AskedWriter, CallFailed, Draft, as_data
+from contextpull.eval.untrusted import inert
 from contextpull.types import Question, Shape
 
 Progress = Callable[[int, int], None]

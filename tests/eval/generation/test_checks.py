@@ -7,7 +7,8 @@ from contextpull.eval.generation.corpus import SourceSection
 from contextpull.eval.generation.plan import new_question
 from contextpull.eval.generation.sampling import choose, spread
 from contextpull.eval.generation.words import longest_shared_run
-from contextpull.eval.generation.writing import as_data, inert
+from contextpull.eval.generation.writing import as_data
+from contextpull.eval.untrusted import inert
 from contextpull.types import Question
 
 TEXT = (
