@@ -13,7 +13,8 @@ import click
 from contextpull.cli.progress import bar_on_terminal
 
 if TYPE_CHECKING:
-    from contextpull.eval.asking import Agent, Progress, Spent
+    from contextpull.eval.asking import Agent
+    from contextpull.eval.metered import Progress, Spent
     from contextpull.store import Store
 
 AGENTS: dict[str, dict[str, Any]] = {

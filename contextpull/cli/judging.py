@@ -112,10 +112,10 @@ def _names(value: str) -> tuple[str, ...]:
 @click.pass_context
 def judge_command(context: click.Context, /, **options: Any) -> None:
     """Judge and print; the help text above is for users."""
-    from contextpull.eval.asking import Budget
     from contextpull.eval.judging import Settings, judge_run
     from contextpull.eval.judging.agreement import load_labels
     from contextpull.eval.judging.table import render_judging
+    from contextpull.eval.metered import Budget
     from contextpull.eval.pricing import price_of
 
     judge = _open(options)

@@ -156,7 +156,7 @@ class _Run:
 
     def __init__(self, options: dict[str, Any]) -> None:
         from contextpull.adapters.ragbisect import load_questions
-        from contextpull.eval.asking import Budget
+        from contextpull.eval.metered import Budget
         from contextpull.eval.running import Settings, chosen
 
         self._options = options

@@ -1,21 +1,17 @@
 """Asks an agent many questions at once: kept, resumed, stopped when it must be, replayed."""
 
-import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.errors import EvaluationError
 from contextpull.eval.ledger import FINAL, Ledger, transcript_key
-from contextpull.eval.transcripts import Tokens, Transcript
+from contextpull.eval.metered import Budget, Meter, Price, Progress, ask_for_all
+from contextpull.eval.transcripts import Transcript
 from contextpull.types import Question
 
 HOPELESS = frozenset({"key_refused", "model_not_found", "unreachable", "rate_limited"})
 """Outcomes that the next question would have, too."""
-_BUDGET_SPENT = "the budget was spent"
-_INTERRUPTED = "interrupted"
 _HOPELESS_IN_A_ROW = 3
 _FAILED_AT_FIRST = 10
 _IDS_SHOWN = 5
@@ -48,36 +44,6 @@ class Agent(Protocol):
         ...
 
 
-class Budget:
-    """The most that new answers may cost; what is under way when it is spent is still finished.
-
-    Rows that share one share what it holds. What is kept from before costs nothing.
-    """
-
-    def __init__(self, tokens: int | None = None, dollars: float | None = None) -> None:
-        """None for no limit. Raises InvalidInput for one that is not above 0."""
-        if tokens is not None and tokens < 1:
-            raise InvalidInput(f"A budget of {tokens} tokens asks nothing. Give 1 or more.")
-        if dollars is not None and not 0 < dollars < math.inf:
-            raise InvalidInput(f"A budget must be a sum of dollars above 0, not {dollars:g}.")
-        self.tokens = tokens
-        self.dollars = dollars
-        self._tokens_spent = 0
-        self._dollars_spent = 0.0
-
-    def add(self, tokens: Tokens, dollars: float | None) -> None:
-        """Count what one answer cost; `dollars` are None where its price is unknown."""
-        self._tokens_spent += tokens.input + tokens.output
-        self._dollars_spent += dollars or 0.0
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether nothing more is to be asked."""
-        if self.tokens is not None and self._tokens_spent >= self.tokens:
-            return True
-        return self.dollars is not None and self._dollars_spent >= self.dollars
-
-
 class Asked(NamedTuple):
     """What became of one question in one repeat."""
 
@@ -89,25 +55,6 @@ class Asked(NamedTuple):
     """Whether it came from the ledger."""
     why_not: str = ""
     """Why it was not asked; nothing where it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What new answers have cost so far."""
-
-    questions: int = 0
-    tokens: Tokens = field(default_factory=Tokens)
-    dollars: float | None = 0.0
-    """None once a price is unknown."""
-    failures: int = 0
-    """New answers that are no result."""
-    is_interrupted: bool = False
-    """Whether nothing more is asked, and only what is under way is finished."""
-
-
-Price = Callable[[Tokens], float | None]
-Progress = Callable[[int, int, Spent], None]
-"""Called with the questions done, all of them, and what new ones have cost."""
 
 
 def ask_all(
@@ -140,10 +87,23 @@ def ask_all(
     missing = [(question, repeat) for question, repeat in jobs if kept[question.id, repeat] is None]
     if offline:
         _check_complete(agent, [(question.id, repeat) for question, repeat in missing])
-    work = _Work(agent, ledger, budget or Budget(), price, on_progress, len(jobs), len(missing))
-    made = work.run(missing, keys, concurrency or agent.concurrency)
+    done = len(jobs) - len(missing)
+    meter = Meter(budget, price, on_progress, total=len(jobs), done=done)
+    failures = _Failures(has_results=done > 0)
+    made: dict[_Job, Transcript] = {}
+
+    def ask(job: tuple[Question, int]) -> str:
+        question, repeat = job
+        transcript = agent.run(question)
+        made[question.id, repeat] = transcript
+        is_result = ledger.add(keys[question.id, repeat], agent.row_name, transcript)
+        meter.count(transcript.tokens, failed=not is_result)
+        return failures.note(transcript)
+
+    threads = min(concurrency or agent.concurrency, len(missing))
+    why_not = ask_for_all(missing, ask, concurrency=threads, meter=meter)
     return [
-        _asked(q, repeat, kept[q.id, repeat], made.get((q.id, repeat)), work.why_not)
+        _asked(q, repeat, kept[q.id, repeat], made.get((q.id, repeat)), why_not)
         for q, repeat in jobs
     ]
 
@@ -172,15 +132,20 @@ def _check_complete(agent: Agent, missing: Sequence[tuple[str, int]]) -> None:
 
 
 class _Failures:
-    """Tells when further questions can only fail as the last ones did."""
+    """Tells when further questions can only fail as the last ones did; for several threads."""
 
     def __init__(self, has_results: bool) -> None:
         """`has_results` says whether the row has been answered anything, at whatever time."""
         self._has_results = has_results
         self._answers = self._failed = self._hopeless = 0
+        self._lock = threading.Lock()
 
     def note(self, transcript: Transcript) -> str:
         """Why to stop, in a sentence; nothing where it is worth going on."""
+        with self._lock:
+            return self._note(transcript)
+
+    def _note(self, transcript: Transcript) -> str:
         if transcript.outcome in FINAL:
             self._answers += 1
             self._hopeless = 0
@@ -192,116 +157,3 @@ class _Failures:
         if self._hopeless >= patience or (never_worked and self._failed >= _FAILED_AT_FIRST):
             return transcript.errors[-1] if transcript.errors else transcript.outcome
         return ""
-
-
-class _Work:
-    """The questions under way, and what they have cost.
-
-    The threads are daemons: a process that is to end at once does not wait for a model's answer.
-    """
-
-    def __init__(
-        self,
-        agent: Agent,
-        ledger: Ledger,
-        budget: Budget,
-        price: Price,
-        on_progress: Progress | None,
-        total: int,
-        missing: int,
-    ) -> None:
-        self._agent = agent
-        self._ledger = ledger
-        self._budget = budget
-        self._price = price
-        self._on_progress = on_progress
-        self._total = total
-        self._done = total - missing
-        self._failures = _Failures(has_results=missing < total)
-        self._lock = threading.Lock()
-        self._spent = Spent()
-        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._made: dict[_Job, Transcript] = {}
-        self.why_not = ""
-        """Why no further question is asked; nothing while they are."""
-
-    def run(
-        self, jobs: Sequence[tuple[Question, int]], keys: Mapping[_Job, str], concurrency: int
-    ) -> dict[_Job, Transcript]:
-        """The transcripts of these jobs, as far as they could be asked."""
-        remaining = iter(jobs)
-
-        def work() -> None:
-            try:
-                while (job := self._next(remaining)) is not None:
-                    question, repeat = job
-                    self._ask(question, repeat, keys[question.id, repeat])
-            except BaseException as error:
-                with self._lock:
-                    self.why_not = self.why_not or repr(error)
-                self._ended.put(error)
-            else:
-                self._ended.put(None)
-
-        threads = min(concurrency, len(jobs))
-        for number in range(threads):
-            threading.Thread(target=work, name=f"asking-{number}", daemon=True).start()
-        self._wait(threads)
-        return self._made
-
-    def _wait(self, threads: int) -> None:
-        """Until all threads have ended. Raises what the first of them met, or the interrupt."""
-        raised: BaseException | None = None
-        while threads:
-            try:
-                error = self._ended.get()
-            except KeyboardInterrupt as interrupt:
-                if isinstance(raised, KeyboardInterrupt):
-                    raise  # whoever asks twice does not want to wait
-                raised = interrupt
-                self._interrupt()
-            else:
-                threads -= 1
-                raised = raised or error
-        if raised is not None:
-            raise raised
-
-    def _next(self, remaining: Iterator[tuple[Question, int]]) -> tuple[Question, int] | None:
-        """The next question to ask, None where there is to be none."""
-        with self._lock:
-            job = None if self.why_not else next(remaining, None)
-            if job is not None and self._budget.is_spent:
-                self.why_not = _BUDGET_SPENT
-                return None
-            return job
-
-    def _ask(self, question: Question, repeat: int, key: str) -> None:
-        transcript = self._agent.run(question)
-        is_result = self._ledger.add(key, self._agent.row_name, transcript)
-        with self._lock:
-            self._made[question.id, repeat] = transcript
-            self._done += 1
-            self._count(transcript.tokens, is_result)
-            self.why_not = self.why_not or self._failures.note(transcript)
-            self._tell()
-
-    def _interrupt(self) -> None:
-        with self._lock:
-            self.why_not = _INTERRUPTED
-            self._spent = replace(self._spent, is_interrupted=True)
-            self._tell()
-
-    def _count(self, tokens: Tokens, is_result: bool) -> None:
-        cost, spent = self._price(tokens), self._spent
-        self._budget.add(tokens, cost)
-        self._spent = replace(
-            spent,
-            questions=spent.questions + 1,
-            tokens=spent.tokens + tokens,
-            dollars=None if cost is None or spent.dollars is None else spent.dollars + cost,
-            failures=spent.failures + (not is_result),
-        )
-
-    def _tell(self) -> None:
-        if self._on_progress:
-            self._on_progress(self._done, self._total, self._spent)

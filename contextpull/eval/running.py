@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from contextpull.errors import EvaluationError, InvalidInput
 from contextpull.eval.agent_rows import agent_record, agent_row
-from contextpull.eval.asking import Agent, Asked, Budget, Price, Progress, ask_all
+from contextpull.eval.asking import Agent, Asked, ask_all
 from contextpull.eval.closing import ClosedGold
 from contextpull.eval.comparing import holm, mcnemar
 from contextpull.eval.families import Compared, ComparedHits, Paired, by_shape, compare_family
 from contextpull.eval.ledger import FINAL, Ledger
 from contextpull.eval.measures import NO_COPIES, Copies
+from contextpull.eval.metered import Budget, Price, Progress
 from contextpull.eval.runs import Row, clusters_of, report
 from contextpull.eval.statistics import wilson_interval
 from contextpull.eval.transcripts import Tokens, Transcript

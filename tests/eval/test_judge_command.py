@@ -276,7 +276,7 @@ def test_a_judge_that_nobody_serves_is_given_up(run: Path) -> None:
     report = report_of(result, 1)
     outcomes = [each["outcome"] for each in report["judgements"]]
     assert outcomes.count("unreachable") == 3
-    assert "would fail likewise" in report["stopped"]
+    assert "The rest was not asked: The model" in report["stopped"]
 
 
 def test_rows_and_a_sample_narrow_what_is_judged(run: Path) -> None:

@@ -3,18 +3,16 @@
 import json
 import threading
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextpull.errors import EvaluationError
-from contextpull.eval.asking import Budget, Price, Progress, Spent
 from contextpull.eval.judging.items import Item
 from contextpull.eval.judging.judges import Judge, JudgeFailed, Verdict, verdict_of
 from contextpull.eval.judging.prompts import prompt_fingerprint
 from contextpull.eval.kept_lines import KeptLines
 from contextpull.eval.ledger import ledger_key
-from contextpull.eval.transcripts import Tokens
+from contextpull.eval.metered import Budget, Meter, Price, Progress, Spent, ask_for_all
 
 _SAME_FOR_ALL = frozenset({"key", "not_found"})
 """Failures that every other item would meet, too."""
@@ -120,84 +118,41 @@ def ask_judge(
     on_progress: Progress | None = None,
 ) -> Asked:
     """Ask for a verdict on each task, by key, and keep what comes; failures are never kept."""
-    work = _Work(judge, kept, budget, price, on_progress, len(tasks))
-    work.run(tasks, concurrency)
-    return Asked(work.failures, work.spent, work.stopped)
+    meter = Meter(budget, price, on_progress, total=len(tasks))
+    failures: dict[str, JudgeFailed] = {}
+    in_a_row = _InARow()
 
-
-class _Work:
-    """The items under way, and what they have cost."""
-
-    def __init__(
-        self,
-        judge: Judge,
-        kept: KeptVerdicts,
-        budget: Budget,
-        price: Price,
-        on_progress: Progress | None,
-        total: int,
-    ) -> None:
-        self._judge = judge
-        self._kept = kept
-        self._budget = budget
-        self._price = price
-        self._on_progress = on_progress
-        self._total = total
-        self._lock = threading.Lock()
-        self._in_a_row = 0
-        self.failures: dict[str, JudgeFailed] = {}
-        self.spent = Spent()
-        self.stopped = ""
-
-    def run(self, tasks: Sequence[tuple[str, Task]], concurrency: int) -> None:
-        waiting: set[Future[None]] = set()
-        with ThreadPoolExecutor(max(1, concurrency), "contextpull-judging") as pool:
-            for key, task in tasks:
-                if self._budget.is_spent:
-                    self.stopped = self.stopped or "The rest was not asked: the budget was spent."
-                if self.stopped:
-                    break
-                waiting.add(pool.submit(self._ask, key, task))
-                while len(waiting) >= concurrency:
-                    waiting = _collect(waiting)
-            while waiting:
-                waiting = _collect(waiting)
-
-    def _ask(self, key: str, task: Task) -> None:
+    def ask(job: tuple[str, Task]) -> str:
+        key, task = job
         try:
-            verdict = self._judge.judge(task.item)
+            verdict = judge.judge(task.item)
         except JudgeFailed as error:
-            self._note(error.tokens, failed=True)
-            self._fail(key, error)
-        else:
-            self._kept.add(key, task, self._judge, verdict)
-            self._note(verdict.tokens, failed=False)
-            self._in_a_row = 0
+            failures[key] = error
+            meter.count(error.tokens, failed=True)
+            return in_a_row.note(error)
+        kept.add(key, task, judge, verdict)
+        meter.count(verdict.tokens, failed=False)
+        return in_a_row.note(None)
 
-    def _note(self, tokens: Tokens, *, failed: bool) -> None:
-        cost = self._price(tokens)
+    threads = min(concurrency, len(tasks))
+    why_not = ask_for_all(tasks, ask, concurrency=threads, meter=meter)
+    stopped = f"The rest was not asked: {why_not}" if why_not else ""
+    return Asked(failures, meter.spent, stopped)
+
+
+class _InARow:
+    """Tells when further items can only fail as the last ones did; for several threads."""
+
+    def __init__(self) -> None:
+        self._failed = 0
+        self._lock = threading.Lock()
+
+    def note(self, error: JudgeFailed | None) -> str:
+        """Why to stop, in a sentence; nothing where it is worth going on."""
         with self._lock:
-            spent = self.spent
-            self._budget.add(tokens, cost)
-            self.spent = Spent(
-                questions=spent.questions + 1,
-                tokens=spent.tokens + tokens,
-                dollars=None if cost is None or spent.dollars is None else spent.dollars + cost,
-                failures=spent.failures + failed,
-            )
-            if self._on_progress:
-                self._on_progress(self.spent.questions, self._total, self.spent)
-
-    def _fail(self, key: str, error: JudgeFailed) -> None:
-        with self._lock:
-            self.failures[key] = error
-            self._in_a_row += error.outcome in _OUT_OF_REACH
-            if error.outcome in _SAME_FOR_ALL or self._in_a_row >= _MOST_IN_A_ROW:
-                self.stopped = f"The rest was not asked, since it would fail likewise: {error}"
-
-
-def _collect(waiting: set[Future[None]]) -> set[Future[None]]:
-    finished, rest = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in finished:
-        future.result()
-    return rest
+            if error is None:
+                self._failed = 0
+                return ""
+            self._failed += error.outcome in _OUT_OF_REACH
+            is_hopeless = error.outcome in _SAME_FOR_ALL or self._failed >= _MOST_IN_A_ROW
+            return str(error) if is_hopeless else ""

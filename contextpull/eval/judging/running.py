@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextpull.errors import EvaluationError, InvalidInput
-from contextpull.eval.asking import Budget, Price, Progress, Spent
 from contextpull.eval.judging.agreement import Label, check_labels
 from contextpull.eval.judging.answers import Answer, answers_of
 from contextpull.eval.judging.asking import (
@@ -21,6 +20,7 @@ from contextpull.eval.judging.items import MEASURES, Item, Measure, Undefined
 from contextpull.eval.judging.judges import Judge
 from contextpull.eval.judging.reporting import Figures
 from contextpull.eval.ledger import Ledger
+from contextpull.eval.metered import Budget, Price, Progress, Spent
 from contextpull.eval.run_directory import (
     JUDGEMENTS,
     SavedRun,
