@@ -18,7 +18,8 @@ from contextpull.store import Snapshot
 from contextpull.tools import TOOLS
 
 _ANSWER = "answer"
-_LOOKUPS = ("search", "grep", "index")
+_LOOKUPS = {"search": "query", "grep": "pattern", "index": "path"}
+"""What finds sections, each with its argument."""
 _MOST_CHOICES = 40
 """Ids that one schema offers: vendors bound its size."""
 _VAIN_LOOKUPS = 3
@@ -32,7 +33,8 @@ ACTIONS = "\n".join(
     [
         "Each of your replies is one action, as a JSON object. The result comes in the next turn.",
         *(f"- {tool.name}: {tool.description}" for tool in TOOLS),
-        "- answer: Answer the question, from what you have read, with the ids that it rests on.",
+        "- answer: Answer the question from what you have read, in one to three sentences, with the"
+        " id of the section that the answer rests on most. Cite others in the text, like [id].",
     ]
 )
 """What this variant adds to the instructions; without examples, which small models copy."""
@@ -53,8 +55,8 @@ class ActionTalk:
         self._read: tuple[str, ...] = ()
         self._done: set[str] = set()
         self._lookups = 0
-        self._barred = ""
-        """The action that the last reply repeated, which is not offered again at once."""
+        self._repeated: set[str] = set()
+        """Lookups that were asked for twice with the same words: nothing new comes of them."""
 
     def schema(self, is_last: bool) -> dict[str, Any]:
         """An object whose `action` is one of those that make sense now."""
@@ -69,9 +71,9 @@ class ActionTalk:
         if name not in dict(self._offered(is_last)):
             return self._without_action(reply, is_last)
         if name == _ANSWER:
-            ids = arguments.get("ids")
-            cited = (each for each in ids if isinstance(each, str)) if isinstance(ids, list) else ()
-            return answered(reply, str(arguments.get("text", "")), distinct(cited))
+            cited = arguments.get("id")
+            ids = (cited,) if isinstance(cited, str) and cited else ()
+            return answered(reply, str(arguments.get("text", "")), ids)
         call = self._call(name, arguments)
         self._tell(reply, f"Result of {name}:\n{call.result}\n\nThe question: {self._question}")
         return Step((call,))
@@ -93,10 +95,9 @@ class ActionTalk:
         arguments = {"ids": [str(given.get("id", ""))]} if name == "read" else given
         key = same_call(name, arguments)
         if key in self._done:
-            self._barred = name
+            self._repeated.add(name)
             return not_run(name, arguments, _DONE)
         self._done.add(key)
-        self._barred = ""
         call = self._runner.run(name, arguments)
         self._lookups += name in _LOOKUPS
         self._read = distinct((*self._read, *call.read))
@@ -116,17 +117,19 @@ class ActionTalk:
     def _offered(self, is_last: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         """The actions that make sense now, with their arguments."""
         unread = [each for each in self._found if each not in self._read][:_MOST_CHOICES]
-        answer = {"text": _TEXT, "ids": _array(self._read[:_MOST_CHOICES])}
+        # One id, not a list: nothing would bound a list, and small models write on and on.
+        read = self._read[:_MOST_CHOICES]
+        answer = {"text": _TEXT, **({"id": _one_of(read)} if read else {})}
         if is_last:
             yield _ANSWER, answer
             return
         if unread:
-            yield "read", {"id": {"type": "string", "enum": unread}}
+            yield "read", {"id": _one_of(unread)}
+        lookups = [name for name in _LOOKUPS if name not in self._repeated]
         if self._read or not unread:
-            for name, argument in (("search", "query"), ("grep", "pattern"), ("index", "path")):
-                if name != self._barred:
-                    yield name, {argument: _TEXT}
-        if self._read or (not unread and self._lookups >= _VAIN_LOOKUPS):
+            yield from ((name, {_LOOKUPS[name]: _TEXT}) for name in lookups)
+        in_vain = self._lookups >= _VAIN_LOOKUPS or not lookups
+        if self._read or (not unread and in_vain):
             yield _ANSWER, answer
 
 
@@ -163,6 +166,5 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _array(choices: Sequence[str]) -> dict[str, Any]:
-    item: dict[str, Any] = {"type": "string", "enum": list(choices)} if choices else _TEXT
-    return {"type": "array", "items": item}
+def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(choices)}

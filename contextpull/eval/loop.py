@@ -28,7 +28,7 @@ Actions = Literal["native", "json"]
 Failures = Literal["raise", "miss"]
 
 API_ERROR = "api_error"
-_RECIPE = "api loop 1"
+_RECIPE = "api loop 2"
 """Goes up when the same settings come to mean another talk."""
 _OUTCOMES = {
     "context_length": "context_length",

@@ -72,7 +72,7 @@ def test_search_then_read_then_answer(store: Store, vendor: str) -> None:
     script = [
         does("search", query="clear the cache"),
         does("read", id=CLEAR),
-        does("answer", text="With --no-cache.", ids=[CLEAR]),
+        does("answer", text="With --no-cache.", id=CLEAR),
     ]
     with standing_in(script) as standin:
         url = standin.base_url(vendor)
@@ -98,7 +98,7 @@ def test_only_what_makes_sense_is_offered(store: Store) -> None:
             does("index", path=""),
             does("grep", pattern="cache"),
             does("read", id=CLEAR),
-            does("answer", text="Here.", ids=[]),
+            does("answer", text="Here."),
         ],
     )
     start, listed, found, read = map(offered, standin.asked)
@@ -107,7 +107,7 @@ def test_only_what_makes_sense_is_offered(store: Store) -> None:
     assert CLEAR in found["read"]["id"]["enum"]
     assert list(read) == ["read", "search", "grep", "index", "answer"]
     assert CLEAR not in read["read"]["id"]["enum"]
-    assert read["answer"]["ids"]["items"]["enum"] == [CLEAR]
+    assert read["answer"]["id"]["enum"] == [CLEAR]
 
 
 def test_schemas_suit_every_vendor(store: Store) -> None:
@@ -137,23 +137,33 @@ def test_schemas_suit_every_vendor(store: Store) -> None:
         assert valid == (step is not script[2])
 
 
-def test_an_action_that_was_done_is_refused_and_not_offered_again_at_once(store: Store) -> None:
+def test_a_lookup_that_was_done_is_refused_and_its_kind_not_offered_again(store: Store) -> None:
     again = does("search", query="nothing at all like this")
     script = [again, again, does("grep", pattern="TX-4419"), does("read", id="notes.txt#top")]
-    transcript, standin = run(store, [*script, does("answer", text="Restart it.", ids=[])])
+    transcript, standin = run(store, [*script, does("answer", text="Restart it.")])
     repeated = transcript.calls[1]
     assert repeated.is_error
     assert "You did that already" in repeated.result
     assert list(offered(standin.asked[2])) == ["grep", "index"]
+    assert list(offered(standin.asked[4])) == ["grep", "index", "answer"]
     assert transcript.outcome == "ok"
     assert transcript.ids_read == ("notes.txt#top",)
 
 
 def test_after_vain_lookups_the_model_may_give_up(store: Store) -> None:
     script = [does("search", query=f"qqq{number}") for number in range(3)]
-    transcript, standin = run(store, [*script, does("answer", text="Nothing answers.", ids=[])])
+    transcript, standin = run(store, [*script, does("answer", text="Nothing answers.")])
     assert "answer" not in offered(standin.asked[2])
     assert "answer" in offered(standin.asked[3])
+    assert (transcript.outcome, transcript.ids_read) == ("ok", ())
+
+
+def test_a_model_that_repeats_every_lookup_may_give_up(store: Store) -> None:
+    lookups = [does("search", query="qqq"), does("grep", pattern="qqq"), does("index", path="q")]
+    script = [each for lookup in lookups for each in (lookup, lookup)]
+    transcript, standin = run(store, [*script, does("answer", text="Nothing answers.")])
+    assert list(offered(standin.asked[2])) == ["grep", "index"]
+    assert list(offered(standin.asked[6])) == ["answer"]
     assert (transcript.outcome, transcript.ids_read) == ("ok", ())
 
 
@@ -161,7 +171,7 @@ def test_an_outline_shows_ids_to_read(store: Store) -> None:
     script = [
         does("index", path="guide/install.md"),
         does("read", id=INSTALL),
-        does("answer", text="Unpack it.", ids=[INSTALL]),
+        does("answer", text="Unpack it.", id=INSTALL),
     ]
     transcript, standin = run(store, script)
     assert offered(standin.asked[1])["read"]["id"]["enum"] == [INSTALL]
@@ -170,7 +180,7 @@ def test_an_outline_shows_ids_to_read(store: Store) -> None:
 
 
 def test_the_last_turn_offers_nothing_but_an_answer(store: Store) -> None:
-    script = [does("search", query="cache"), does("answer", text="By hand.", ids=[])]
+    script = [does("search", query="cache"), does("answer", text="By hand.")]
     transcript, standin = run(store, script, max_turns=2)
     assert list(offered(standin.asked[1])) == ["answer"]
     assert "last turn" in standin.asked[1].last
@@ -183,7 +193,7 @@ def test_the_last_turn_offers_nothing_but_an_answer(store: Store) -> None:
         (Refuses(), "refused"),
         (IsCut('{"action": {"name": "sea'), "output_limit"),
         (Says("I think that it is cleared by hand."), "max_turns"),
-        (does("answer", text="Unread.", ids=[]), "ok"),  # in the last turn, when it is offered
+        (does("answer", text="Unread."), "ok"),  # in the last turn, when it is offered
         (Says('{"action": ["search"]}'), "max_turns"),
         (Says('{"action": {"name": "search", "arguments": "x"}}'), "max_turns"),
         (does("search", query="qqq"), "max_turns"),
@@ -206,7 +216,7 @@ def test_words_and_fences_around_an_action_are_passed_over(store: Store) -> None
 
 
 def test_an_empty_answer_is_none(store: Store) -> None:
-    transcript, _ = run(store, [does("answer", text=" ", ids=[])], max_turns=1)
+    transcript, _ = run(store, [does("answer", text=" ")], max_turns=1)
     assert transcript.outcome == "no_answer"
 
 
