@@ -17,7 +17,9 @@ from contextpull.retrieval.listing import list_contents
 from contextpull.retrieval.models import Models
 from contextpull.retrieval.reading import MOST_IDS, read
 from contextpull.retrieval.schemas import OUTPUT_SCHEMAS
+from contextpull.retrieval.scope import ScopedStore
 from contextpull.retrieval.search import search
+from contextpull.retrieval.work import Work
 from contextpull.store import Snapshot, Store
 
 DISCIPLINE = """\
@@ -173,7 +175,7 @@ class ToolSession:
 
     def __init__(
         self,
-        store: Store,
+        store: Store | ScopedStore,
         snippets: Snippets = "short",
         mode: Mode | None = None,
         models: Models | None = None,
@@ -188,8 +190,11 @@ class ToolSession:
         self._models = models or Models()
         self._seen: dict[str, int] = {}
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run a tool; what goes wrong for a reason the caller can act on is an error result."""
+    def call(self, name: str, arguments: Mapping[str, Any], work: Work | None = None) -> ToolResult:
+        """Run a tool; what goes wrong for a reason the caller can act on is an error result.
+
+        Raises Stopped when `work` is to end, and nothing else on purpose.
+        """
         tool = next((each for each in TOOLS if each.name == name), None)
         if tool is None:
             names = ", ".join(each.name for each in TOOLS)
@@ -199,11 +204,13 @@ class ToolSession:
         except ValidationError as error:
             return _error(_explained(tool, error))
         try:
-            return _RUN[name](self, self._store.snapshot(), checked)
+            return _RUN[name](self, self._store.snapshot(), checked, work)
         except ContextPullError as error:
             return _error(str(error))
 
-    def _search(self, snapshot: Snapshot, arguments: SearchArguments) -> ToolResult:
+    def _search(
+        self, snapshot: Snapshot, arguments: SearchArguments, work: Work | None
+    ) -> ToolResult:
         result = search(
             snapshot,
             arguments.query,
@@ -213,6 +220,7 @@ class ToolSession:
             snippets=self._snippets,
             mode=arguments.mode or self._mode,
             models=self._models,
+            work=work,
         )
         result = rendering.fitting_hits(result)
         for hit in result.hits:
@@ -225,12 +233,12 @@ class ToolSession:
         text = rendering.search_text(snapshot, arguments.query, result, elsewhere)
         return ToolResult(text, rendering.search_data(result))
 
-    def _grep(self, snapshot: Snapshot, arguments: GrepArguments) -> ToolResult:
-        result = rendering.fitting_matches(grep(snapshot, **arguments.model_dump()))
+    def _grep(self, snapshot: Snapshot, arguments: GrepArguments, work: Work | None) -> ToolResult:
+        result = rendering.fitting_matches(grep(snapshot, **arguments.model_dump(), work=work))
         text = rendering.grep_text(snapshot, arguments.pattern, arguments.regex, result)
         return ToolResult(text, rendering.grep_data(result))
 
-    def _read(self, snapshot: Snapshot, arguments: ReadArguments) -> ToolResult:
+    def _read(self, snapshot: Snapshot, arguments: ReadArguments, _work: Work | None) -> ToolResult:
         sections = read(snapshot, arguments.ids, context=arguments.context)
         page = rendering.read_page(sections, arguments.offset)
         shown = {each.section.id: each.section.fingerprint for each, _ in page.sections}
@@ -238,12 +246,14 @@ class ToolSession:
         self._seen.update(shown)
         return ToolResult(rendering.read_text(page, changed), rendering.read_data(page))
 
-    def _index(self, snapshot: Snapshot, arguments: IndexArguments) -> ToolResult:
+    def _index(
+        self, snapshot: Snapshot, arguments: IndexArguments, _work: Work | None
+    ) -> ToolResult:
         listing = list_contents(snapshot, arguments.path, offset=arguments.offset)
         return ToolResult(rendering.index_text(listing), rendering.index_data(listing))
 
 
-_RUN: dict[str, Callable[[ToolSession, Snapshot, Any], ToolResult]] = {
+_RUN: dict[str, Callable[[ToolSession, Snapshot, Any, Work | None], ToolResult]] = {
     "search": ToolSession._search,
     "grep": ToolSession._grep,
     "read": ToolSession._read,

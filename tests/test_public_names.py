@@ -26,6 +26,7 @@ def test_commands_stay() -> None:
     assert list(cli.commands) == [
         "ingest",
         "serve",
+        "tokens",
         "index",
         "search",
         "grep",

@@ -15,6 +15,7 @@ from contextpull.cli.ingest import ingest_command
 from contextpull.cli.models import models_group
 from contextpull.cli.query import grep_command, index_command, read_command, search_command
 from contextpull.cli.serve import serve_command
+from contextpull.cli.tokens import tokens_group
 from contextpull.errors import ContextPullError
 
 _INTERRUPTED = 130
@@ -56,6 +57,7 @@ def cli() -> None:
 for _command in (
     ingest_command,
     serve_command,
+    tokens_group,
     index_command,
     search_command,
     grep_command,

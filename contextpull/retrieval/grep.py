@@ -10,6 +10,7 @@ from contextpull.retrieval.paths import matching_documents
 from contextpull.retrieval.scanning import LONGEST_PATTERN, Scan
 from contextpull.retrieval.sieve import sieve_of
 from contextpull.retrieval.snippets import clip_line
+from contextpull.retrieval.work import Work
 from contextpull.store import Snapshot
 from contextpull.store.flat_text import FlatText
 from contextpull.store.records import StoredSection
@@ -62,19 +63,20 @@ def grep(
     context: int = 0,
     limit: int = 20,
     offset: int = 0,
+    work: Work | None = None,
 ) -> GrepResult:
     """Find the lines that hold a literal text, or match an RE2 regular expression.
 
     `ignore_case` None is smart case: ignored unless the pattern has a capital letter.
     Raises InvalidInput for a pattern that cannot be used, PathNotFound for a path that means no
-    document.
+    document, Stopped when `work` is to end.
     """
     compiled = compile_pattern(pattern, regex=regex, ignore_case=ignore_case)
     chosen = matching_documents(snapshot, paths) if paths else None
     numbers = None if chosen is None else {document.number for document in chosen}
     limit = max(1, min(limit, MOST_LINES))
     sieve = sieve_of(pattern, regex=regex, case_sensitive=compiled.options.case_sensitive)
-    scan = Scan(snapshot.text, compiled, sieve)
+    scan = Scan(snapshot.text, compiled, sieve, work)
     found = scan.run(numbers, max(MOST_COUNTED, offset + limit))
     page = found.offsets[offset : offset + limit]
     documents = {snapshot.text.document_at(each) for each in found.offsets}

@@ -83,7 +83,8 @@ def _meant_by(snapshot: Snapshot, pattern: str) -> list[StoredDocument]:
             return inside
     lines, by_start = snapshot.path_lines
     for case_sensitive in (True, False):
-        starts = (hit.start() for hit in _glob(pattern, case_sensitive).finditer(lines))
+        expression = glob_expression(pattern, case_sensitive)
+        starts = (hit.start() for hit in expression.finditer(lines))
         # An empty match at a line's end is one of the engine's next attempt, not of a path.
         found = [by_start[start] for start in starts if start in by_start]
         if found:
@@ -92,10 +93,11 @@ def _meant_by(snapshot: Snapshot, pattern: str) -> list[StoredDocument]:
 
 
 @lru_cache(maxsize=256)
-def _glob(pattern: str, case_sensitive: bool) -> Any:
+def glob_expression(pattern: str, case_sensitive: bool) -> Any:
     """A linear-time expression for the lines that a document, folder or glob means.
 
-    Brackets stand for themselves.
+    The pattern is as `normal_path` writes it. Brackets stand for themselves; NUL, in a line, for a
+    line break.
     """
     wild = re2.escape(pattern.replace("\n", "\0"))
     wild = wild.replace(r"\*\*\/", "(?:.*/)?").replace(r"\*\*", ".*")

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from contextpull.retrieval.work import Work
 from contextpull.store.flat_text import Extent, FlatText
 
 LONGEST_PATTERN = 1_000
@@ -39,8 +40,11 @@ class Found(NamedTuple):
 class Scan:
     """One pass over the flat text, in as many threads as there are processors."""
 
-    def __init__(self, text: FlatText, pattern: Any, sieve: Any = None) -> None:
+    def __init__(
+        self, text: FlatText, pattern: Any, sieve: Any = None, work: Work | None = None
+    ) -> None:
         """Look for `pattern`; where there is a `sieve`, only on lines that it matches."""
+        self._work = work or Work()
         self._text = text
         self._pattern = pattern
         self._sieve = sieve
@@ -49,7 +53,10 @@ class Scan:
         self._has_enough = self._out_of_time = self._has_cut_lines = False
 
     def run(self, documents: set[int] | None, most: int) -> Found:
-        """The first `most` matching lines of these documents, or of all."""
+        """The first `most` matching lines of these documents, or of all.
+
+        Raises Stopped when the work is to end.
+        """
         extents = self._text.extents(documents)
         size = sum(extent.end - extent.start for extent in extents)
         self._seconds = max(_SECONDS, size / _BYTES_PER_SECOND)
@@ -61,6 +68,7 @@ class Scan:
                 for part in pool.map(partial(self._lines, most=most), others):
                     offsets += part
                     self._has_enough = len(offsets) >= most
+        self._work.check()
         return Found(
             offsets[:most], len(offsets) < most and not self._out_of_time, tuple(self._notes())
         )
@@ -92,7 +100,7 @@ class Scan:
     def _must_stop(self) -> bool:
         if not self._has_enough and time.monotonic() > self._deadline:
             self._out_of_time = True
-        return self._has_enough or self._out_of_time
+        return self._has_enough or self._out_of_time or self._work.is_stopped
 
     def _window_end(self, start: int, stop: int) -> int:
         """Where a span of whole lines ends, small enough to look at the clock behind it."""

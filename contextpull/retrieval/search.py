@@ -9,6 +9,7 @@ from contextpull.retrieval.models import Models
 from contextpull.retrieval.paths import matching_documents
 from contextpull.retrieval.ranking import Ranking, rank
 from contextpull.retrieval.snippets import SnippetMaker
+from contextpull.retrieval.work import Work
 from contextpull.store import Snapshot
 from contextpull.store.lexical import Scored
 from contextpull.store.querying import LONGEST_QUERY, terms_of
@@ -53,6 +54,7 @@ def search(
     snippets: Snippets = "short",
     mode: Mode | None = None,
     models: Models | None = None,
+    work: Work | None = None,
 ) -> SearchResult:
     """The sections that match a query best; equal scores rank by id.
 
@@ -61,7 +63,7 @@ def search(
 
     Any string is a query. Sections that hold what stands in double quotes come first, but for
     `dense`, which knows no quotes.
-    Raises PathNotFound when one of `paths` means no document.
+    Raises PathNotFound when one of `paths` means no document, Stopped when `work` is to end.
     """
     limit = max(1, min(limit, MOST_HITS))
     documents = None
@@ -70,7 +72,9 @@ def search(
         if len(documents) == len(snapshot.documents):
             documents = None
     chosen = mode or ("hybrid" if snapshot.keeps_vectors else "lexical")
-    ranking = partial(rank, snapshot, query, chosen, documents=documents, models=models or Models())
+    ranking = partial(
+        rank, snapshot, query, chosen, documents=documents, models=models or Models(), work=work
+    )
     found, has_more, notes = _distinct(snapshot, ranking, offset + limit)
     hits = _hits(snapshot, query, found[offset:], documents, snippets)
     return SearchResult(hits, offset, has_more, (*_notes(query), *notes))

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from contextpull.config import CutSettings
 from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
+from contextpull.retrieval.work import Work
 from contextpull.store import Store, open_store
 
 FIRST_WAIT = 8.0
 """Seconds that a start waits for a folder that was never read; then it serves while reading."""
-_CALL_WAIT = 20.0
-"""Seconds that a call waits until the store is up to date, before it answers from what is there."""
+_CALL_WAITS = 40
+_WAIT = 0.5
+"""Seconds that a call waits, so many times, until the store is up to date; then it answers from
+what is there."""
 
 
 class Vectors(NamedTuple):
@@ -85,13 +88,18 @@ class Corpus:
         if begin:
             threading.Thread(target=self._refresh, name="ingest", daemon=True).start()
 
-    def store(self) -> Store:
+    def store(self, work: Work | None = None) -> Store:
         """The store, up to date unless that takes long.
 
-        Raises ContextPullError when there is nothing to answer from yet, or never will be.
+        Raises ContextPullError when there is nothing to answer from yet, or never will be, Stopped
+        when `work` is to end.
         """
         self.refresh()
-        self._fresh.wait(_CALL_WAIT)
+        work = work or Work()
+        for _ in range(_CALL_WAITS):
+            if self._fresh.wait(_WAIT):
+                break
+            work.tell("Waiting until the folder has been read.")
         if self._store is not None:
             return self._store
         raise self._failure or StoreNotFound(

@@ -24,7 +24,10 @@ def serve_stdio(
     )
 
     async def run() -> None:
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        try:
+            async with stdio_server() as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+        except* BrokenPipeError:
+            pass  # the client is gone before its answer was: nobody is left to tell
 
     anyio.run(run)

@@ -67,11 +67,13 @@ class Manifest(NamedTuple):
 class DenseIndex:
     """The vectors of one generation, for any number of searches."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, within: Sequence[range] | None = None) -> None:
         """Open the newest index in a store's folder `dense`.
 
+        `within` are the only sections, by number, that any search finds.
         Raises StoreError when there is none that this program can read, MissingExtra without faiss.
         """
+        self._within = within
         found = _newest(folder)
         try:
             self._open(*found)
@@ -106,6 +108,7 @@ class DenseIndex:
             )
         if not vector.any():
             return []
+        within = self._within if within is None else within
         faiss = _faiss()
         faiss.omp_set_num_threads(1)  # one query is too little work to share; this thread only
         selector = None if within is None else faiss.IDSelectorBitmap(_bitmap(within))

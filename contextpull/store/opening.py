@@ -31,13 +31,21 @@ class Snapshot:
     """One whole generation: database, lexical index and flat text that belong together."""
 
     def __init__(
-        self, database: Database, index: LexicalIndex, text: FlatText, notes: tuple[str, ...] = ()
+        self,
+        database: Database,
+        index: LexicalIndex,
+        text: FlatText,
+        notes: tuple[str, ...] = (),
+        *,
+        is_partial: bool = False,
     ) -> None:
+        """Put parts together; `is_partial` when the store keeps vectors of more than they hold."""
         self.database = database
         self.index = index
         self.text = text
         self.notes = notes
         """What is not as it should be, for whoever looks after the store."""
+        self._is_partial = is_partial
 
     @property
     def keeps_vectors(self) -> bool:
@@ -67,7 +75,10 @@ class Snapshot:
             raise StoreError(
                 "this store keeps no vectors; contextpull ingest --embedder makes them."
             )
-        index = DenseIndex(store / dense.FOLDER)
+        within = None
+        if self._is_partial:
+            within = [document.section_numbers for document in self.documents.values()]
+        index = DenseIndex(store / dense.FOLDER, within)
         if index.manifest.numbering != self.database.numbering:
             raise StoreError("the vectors are behind; contextpull ingest makes new ones.")
         return index
@@ -185,8 +196,8 @@ def _open_privately(path: Path, reason: str) -> Snapshot:
     text = _sound(FlatText, path / flat_text.FILE, database)
     try:
         with tempfile.TemporaryDirectory(prefix="contextpull-") as private:
-            index = index or _rebuilt_index(Path(private), database)
-            text = text or _rebuilt_text(Path(private), database)
+            index = index or rebuilt_index(Path(private), database)
+            text = text or rebuilt_text(Path(private), database)
     except OSError as error:
         raise StoreError(
             f"The store at {str(path)!r} needs repair, but {reason}, and there is no room for"
@@ -204,12 +215,14 @@ def _sound(open_part: Callable[[Path], _Part], path: Path, database: Database) -
     return part if part.generation == database.generation else None
 
 
-def _rebuilt_index(folder: Path, database: Database) -> LexicalIndex:
+def rebuilt_index(folder: Path, database: Database) -> LexicalIndex:
+    """The lexical index of a database, made in a folder that may go as soon as it is open."""
     derived.rebuild_lexical(folder, database)
     # The engine maps its files when it opens them: they may be unlinked from then on.
     return LexicalIndex.open(folder / lexical.FOLDER)
 
 
-def _rebuilt_text(folder: Path, database: Database) -> FlatText:
+def rebuilt_text(folder: Path, database: Database) -> FlatText:
+    """The flat text of a database, made in a folder that may go as soon as it is open."""
     derived.rebuild_flat_text(folder, database)
     return FlatText(folder / flat_text.FILE)

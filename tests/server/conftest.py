@@ -20,6 +20,10 @@ DOCUMENTS = {
     "notes.txt": "Error TX-4419 means that the link to the server is down. Restart it.\n",
 }
 Use = Callable[[Client], Awaitable[Any]]
+ERAS = ["auto", "legacy"]
+"""Modes of a client: the protocol of today, and the one with a handshake."""
+PATIENCE = 60
+"""Seconds after which a test gives a server up."""
 
 
 @pytest.fixture
@@ -32,30 +36,39 @@ def corpus(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture(params=["auto", "legacy"])
+@pytest.fixture(params=ERAS)
 def in_memory(request: pytest.FixtureRequest, corpus: Path, tmp_path: Path) -> Callable[..., Any]:
     """Run a coroutine with a client of an in-memory server, in both eras of the protocol."""
 
     def run(use: Use, **options: Any) -> Any:
-        async def session() -> Any:
-            source = Corpus(tmp_path / "store", corpus)
-            source.start()
-            async with Client(build_server(source, **options), mode=request.param) as client:
-                return await use(client)
-
-        return anyio.run(session)
+        source = Corpus(tmp_path / "store", corpus)
+        return converse(source, use, mode=request.param, **options)
 
     return run
 
 
-def with_process(arguments: list[str], use: Use, *, cwd: Path, mode: str = "auto") -> Any:
+def converse(source: Corpus, use: Use, *, mode: str = "auto", **options: Any) -> Any:
+    """Run a coroutine with a client of an in-memory server over this corpus."""
+
+    async def session() -> Any:
+        source.start()
+        with anyio.fail_after(PATIENCE):
+            async with Client(build_server(source, **options), mode=mode) as client:
+                return await use(client)
+
+    return anyio.run(session)
+
+
+def with_process(
+    arguments: list[str], use: Use, *, cwd: Path, mode: str = "auto", **client_options: Any
+) -> Any:
     """Run a coroutine with a client of `contextpull serve` as a process of its own."""
 
     async def session() -> Any:
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "contextpull", "serve", *arguments], cwd=cwd
         )
-        async with Client(stdio_client(server), mode=mode) as client:
+        async with Client(stdio_client(server), mode=mode, **client_options) as client:
             return await use(client)
 
     return anyio.run(session)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 
 from contextpull.server.instructions import MOST_CHARS, instructions
 from contextpull.store import open_store
@@ -107,19 +107,6 @@ def test_errors_are_results_that_keep_their_text(
     result = in_memory(use)
     assert result.is_error
     assert expected in result.content[0].text
-
-
-def test_the_index_is_a_resource_and_others_are_refused(in_memory: Callable[..., Any]) -> None:
-    async def use(client: Client) -> Any:
-        listed = (await client.list_resources()).resources
-        index = await client.read_resource("contextpull://index")
-        with pytest.raises(MCPError, match="no resource"):
-            await client.read_resource("file:///etc/passwd")
-        return listed, index
-
-    listed, index = in_memory(use)
-    assert [resource.uri for resource in listed] == ["contextpull://index"]
-    assert "guide/cache.md" in index.contents[0].text
 
 
 def test_a_new_generation_is_seen_on_the_next_call_and_changed_text_is_announced(
