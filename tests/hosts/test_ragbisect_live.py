@@ -131,8 +131,8 @@ def model(questions: dict[str, Question]) -> Iterator[StandIn]:
 
 @pytest.fixture
 def ours(host: Host, model: StandIn) -> StandIn:
-    """The module that the README shows, with the stand-in as its model."""
-    page = ROOT.joinpath("README.md").read_text(encoding="utf-8")
+    """The module that docs/evaluation.md shows, with the stand-in as its model."""
+    page = ROOT.joinpath("docs/evaluation.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(# ours\.py\n.*?)```", page, re.S)
     named = shown.replace("http://127.0.0.1:8080/v1#my-model", model.endpoint)
     assert model.endpoint in named
