@@ -31,6 +31,8 @@ class Block(NamedTuple):
     """Spans inside the block that stay whole: code inside a list."""
     header: str = ""
     """Tables only: the header row, to be repeated above a part that begins further down."""
+    page: int = 0
+    """The page that it begins on, from 1; 0 in formats without pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,9 @@ class Section(NamedTuple):
     """The header of the table that this part continues; shown when read, not part of the text."""
     other_headings: tuple[str, ...] = ()
     """Headings inside the text beside the last of `headings`; they are searched as headings too."""
+    page: int = 0
+    """The page that it begins on, from 1; 0 in formats without pages."""
+    last_page: int = 0
 
     @property
     def heading_path(self) -> str:

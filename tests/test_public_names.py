@@ -37,4 +37,5 @@ def test_commands_stay() -> None:
         "doctor",
         "models",
         "eval",
+        "golden",
     ]

@@ -30,6 +30,8 @@ def main() -> None:
         run(command, "ingest", str(docs), cwd=outside)
         found = run(command, "search", "clear the cache", cwd=outside)
         assert "a.md#cache" in found, found
+        schema = run(command, "golden", "check", "--schema", cwd=outside)
+        assert "expected" in schema, schema
         missing = "from contextpull.eval.statistics import require_numpy; require_numpy()"
         refused = subprocess.run(
             [str(python), "-c", missing], cwd=outside, capture_output=True, text=True, check=False

@@ -152,6 +152,26 @@ def load_collection(path: str | os.PathLike[str], split: str = "test") -> Collec
     )
 
 
+def load_queries(
+    path: str | os.PathLike[str], split: str = "test"
+) -> tuple[list[Question], Judgements]:
+    """Every query of a folder and all judgements of one split, documents not looked at.
+
+    `Question.gold` holds the relevant documents, `Question.extra` the fields that the layout does
+    not know. Raises `EvaluationError` as `load_collection` does.
+    """
+    folder = Path(path)
+    judged, _ = _load_judgements(_qrels_path(folder, split))
+    queries = load_items(folder / "queries.jsonl", "queries", _Fields, _whole_query)
+    return [
+        replace(
+            query,
+            gold=tuple(each for each, score in judged.get(query.id, {}).items() if score > 0),
+        )
+        for query in queries
+    ], judged
+
+
 def open_collection(collection: Collection, folder: Path) -> Searched:
     """The documents under their ids, from the store in `folder`, which is made if it is not there.
 
@@ -191,6 +211,11 @@ def _document(fields: Fields) -> Document:
 
 def _query(fields: Fields) -> Question:
     return Question(fields.filled("_id"), fields.filled("text"), shape="", gold=())
+
+
+def _whole_query(fields: Fields) -> Question:
+    more = {key: value for key, value in fields.record.items() if key not in ("_id", "text")}
+    return replace(_query(fields), extra=more)
 
 
 def _qrels_path(folder: Path, split: str) -> Path:

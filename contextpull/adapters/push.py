@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from contextpull.config import Mode
 from contextpull.documents.markdown import read_markdown
-from contextpull.errors import ModelUnavailable
+from contextpull.errors import ModelUnavailable, StoreError
 from contextpull.models.embedding import Embedder
 from contextpull.retrieval.models import Models
 from contextpull.retrieval.ranking import BEST_FUSION, Fusion, rank
@@ -105,6 +105,14 @@ def with_vectors(
     store = searched.snapshot.database.path.parent
     embed_store(store, embedder, cache=cache, progress=progress)
     return searched._replace(snapshot=open_store(store).snapshot())
+
+
+def require_vectors(snapshot: Snapshot) -> None:
+    """Raise StoreError where sections lack vectors: a row could not find them."""
+    if snapshot.dense.manifest.generation != snapshot.generation:
+        raise StoreError(
+            "The vectors of the store are behind its sections: contextpull ingest makes new ones."
+        )
 
 
 def bm25_over_store(path: Path) -> Push:

@@ -11,6 +11,7 @@ from contextpull.cli.attach import claude_md_command, tools_command
 from contextpull.cli.doctor import doctor_command
 from contextpull.cli.evaluate import eval_group
 from contextpull.cli.export import export_command
+from contextpull.cli.golden import golden_group
 from contextpull.cli.ingest import ingest_command
 from contextpull.cli.models import models_group
 from contextpull.cli.query import grep_command, index_command, read_command, search_command
@@ -68,6 +69,7 @@ for _command in (
     doctor_command,
     models_group,
     eval_group,
+    golden_group,
 ):
     cli.add_command(_command)
 

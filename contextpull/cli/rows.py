@@ -10,11 +10,9 @@ import click
 from contextpull.cli.options import api_key_option, reranker_option
 from contextpull.cli.progress import progress_bar
 from contextpull.config import Mode, cache_folder
-from contextpull.errors import StoreError
 
 if TYPE_CHECKING:
     from contextpull.adapters.push import Searched
-    from contextpull.store import Snapshot
     from contextpull.types import Retriever
 
 ROWS: dict[str, tuple[Mode, Literal["scores", "ranks"]]] = {
@@ -153,7 +151,7 @@ def open_rows(
     if any(ROWS[_parts(name)[0]][0] != "lexical" for name in names if name not in own):
         if embed:
             searched = _with_vectors(searched, named)
-        _require_vectors(searched.snapshot)  # before the first question
+        push.require_vectors(searched.snapshot)  # before the first question
     # Rows are asked the same questions: each is embedded once.
     models = Models(
         embedder=named.embedder,
@@ -168,14 +166,6 @@ def open_rows(
         row, weight = _parts(name)
         mode, by = ROWS[row]
         yield name, push.Push(searched, mode, models, Fusion(by, weight))
-
-
-def _require_vectors(snapshot: "Snapshot") -> None:
-    """Raise StoreError where sections lack vectors: a row could not find them."""
-    if snapshot.dense.manifest.generation != snapshot.generation:
-        raise StoreError(
-            "The vectors of the store are behind its sections: contextpull ingest makes new ones."
-        )
 
 
 def _with_vectors(searched: "Searched", named: RowModels) -> "Searched":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
+from contextpull.documents.source_code import SUFFIXES
 from contextpull.errors import DocumentError, MissingExtra
 from contextpull.types import ParsedDocument
 
@@ -30,10 +31,39 @@ class Format:
 FORMATS = [
     Format(
         "Markdown",
-        (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"),
+        (".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd"),
         "contextpull.documents.markdown:read_markdown",
     ),
     Format("plain text", (".txt", ".text", ".log"), "contextpull.documents.plain:read_plain"),
+    Format(
+        "HTML",
+        (".html", ".htm", ".xhtml"),
+        "contextpull.documents.html:read_html",
+        extra="formats",
+    ),
+    Format("reStructuredText", (".rst", ".rest"), "contextpull.documents.rst:read_rst"),
+    Format(
+        "AsciiDoc", (".adoc", ".asciidoc", ".asc"), "contextpull.documents.asciidoc:read_asciidoc"
+    ),
+    Format("MDX", (".mdx",), "contextpull.documents.mdx:read_mdx"),
+    Format("Org", (".org",), "contextpull.documents.org:read_org"),
+    Format("LaTeX", (".tex", ".ltx", ".latex"), "contextpull.documents.latex:read_latex"),
+    Format("CSV", (".csv", ".tsv", ".tab"), "contextpull.documents.delimited:read_delimited"),
+    Format("JSON", (".json", ".jsonc", ".json5"), "contextpull.documents.json_text:read_json"),
+    Format("JSON Lines", (".jsonl", ".ndjson"), "contextpull.documents.json_text:read_json_lines"),
+    Format("YAML", (".yaml", ".yml"), "contextpull.documents.yaml_text:read_yaml"),
+    Format("TOML", (".toml",), "contextpull.documents.toml_text:read_toml"),
+    Format("Jupyter notebooks", (".ipynb",), "contextpull.documents.notebook:read_notebook"),
+    Format("EPUB", (".epub",), "contextpull.documents.epub:read_epub", extra="formats"),
+    Format("mail", (".eml",), "contextpull.documents.mail:read_mail", extra="formats"),
+    Format("RTF", (".rtf",), "contextpull.documents.rtf:read_rtf", extra="formats"),
+    Format("ODT", (".odt",), "contextpull.documents.opendocument:read_odt", extra="formats"),
+    Format("ODS", (".ods",), "contextpull.documents.opendocument:read_ods", extra="formats"),
+    Format("PDF", (".pdf",), "contextpull.documents.pdf:read_pdf", extra="formats"),
+    Format("DOCX", (".docx", ".docm"), "contextpull.documents.docx:read_docx", extra="formats"),
+    Format("XLSX", (".xlsx", ".xlsm"), "contextpull.documents.xlsx:read_xlsx", extra="formats"),
+    Format("PPTX", (".pptx", ".pptm"), "contextpull.documents.pptx:read_pptx", extra="formats"),
+    Format("source code", SUFFIXES, "contextpull.documents.source_code:read_source_code"),
 ]
 
 

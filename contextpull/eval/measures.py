@@ -52,6 +52,14 @@ def recall_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
     return len(_places(ranking, relevant, k)) / len(relevant)
 
 
+def hit_rate_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
+    """hit_rate@k = 1 where any gold is among the first k, else 0; its mean is a share.
+
+    Success@k of ir_measures. It says less than recall@k where a question has several gold ids.
+    """
+    return float(bool(_places(ranking, _relevant(gold), k)))
+
+
 def reciprocal_rank_at(ranking: Iterable[str], gold: Gold, k: int) -> float:
     """RR@k = 1 / place of the first gold section; 0 where none is among the first k.
 

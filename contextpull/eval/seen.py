@@ -17,7 +17,7 @@ from contextpull.eval.measures import distinct
 from contextpull.retrieval.paths import normal_path
 
 _HEAD = re.compile(r"\[(.+?#[^\s#]+)\] ")
-_PLACE = re.compile(r" \(lines (\d{1,9})-(\d{1,9})(?:, context)?\)")
+_PLACE = re.compile(r" \(lines (\d{1,9})-(\d{1,9})(?:, p\. [\d-]+)?(?:, context)?\)")
 _REPEATED = "[the table goes on; its header, repeated:]"
 _HEADER_LINES = (2, *(count for count in range(1, 13) if count != 2))
 """A pipe table's header has two; others may have any number."""

@@ -249,6 +249,8 @@ def _read_entry(each: ReadSection, shown_ids: set[str]) -> tuple[str, str, str]:
     """
     section = each.section
     place = f"lines {section.first_line}-{section.last_line}"
+    if section.page:
+        place += f", {section.pages}"
     if each.is_context:
         place += ", context"
     head = f"[{section.id}] {section.heading_path or section.path} ({place})"
@@ -299,8 +301,8 @@ def index_data(listing: Listing) -> dict[str, Any]:
 
 
 def _titled(section: StoredSection) -> str:
-    path = section.heading_path
-    return f"{section.id} | {path}" if path else section.id
+    about = " | ".join(each for each in (section.heading_path, section.pages) if each)
+    return f"{section.id} | {about}" if about else section.id
 
 
 def _some(ids: Sequence[str], most: int) -> str:
@@ -316,4 +318,6 @@ def _address(section: StoredSection) -> dict[str, Any]:
         "heading_path": section.heading_path,
         "first_line": section.first_line,
         "last_line": section.last_line,
+        "page": section.page,
+        "last_page": section.last_page,
     }

@@ -13,6 +13,8 @@ _ADDRESS = {
     "heading_path": _TEXT,
     "first_line": _COUNT,
     "last_line": _COUNT,
+    "page": _COUNT,
+    "last_page": _COUNT,
 }
 
 

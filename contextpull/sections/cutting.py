@@ -179,6 +179,8 @@ def _sections(text: bytes, fragments: Sequence[_Fragment], settings: CutSettings
                 first_line=line,
                 repeated_header=_repeated_header(fragment, settings.max_chars),
                 other_headings=tuple(fragment.other_headings),
+                page=fragment.blocks[0].page if fragment.blocks else 0,
+                last_page=fragment.blocks[-1].page if fragment.blocks else 0,
             )
         )
         line += content.count(line_end)

@@ -22,8 +22,8 @@ from contextpull.store.records import Address, Skipped, StoredDocument, StoredSe
 from contextpull.types import ParsedDocument, Section
 
 FILE = "store.sqlite"
-FORMAT = 1
-"""The version of the tables below. A store with a higher one is refused."""
+FORMAT = 2
+"""The version of the tables below. A store with a higher one is refused, a lower one migrated."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -36,12 +36,20 @@ CREATE TABLE sections (
     number INTEGER PRIMARY KEY, document INTEGER NOT NULL, slug TEXT NOT NULL,
     headings TEXT NOT NULL, other_headings TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     repeated_header TEXT NOT NULL, start INTEGER NOT NULL, first_line INTEGER NOT NULL,
-    fingerprint INTEGER NOT NULL);
+    fingerprint INTEGER NOT NULL, page INTEGER NOT NULL DEFAULT 0,
+    last_page INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE anchors (
     document INTEGER NOT NULL, slug TEXT NOT NULL, section INTEGER NOT NULL,
     PRIMARY KEY (document, slug)) WITHOUT ROWID;
 CREATE TABLE skipped (path TEXT NOT NULL, reason TEXT NOT NULL);
 """
+_MIGRATIONS = {
+    2: (
+        "ALTER TABLE sections ADD COLUMN page INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE sections ADD COLUMN last_page INTEGER NOT NULL DEFAULT 0",
+    ),
+}
+"""By format: what makes its tables of those of the format before it."""
 _INDEX = "CREATE INDEX IF NOT EXISTS sections_by_fingerprint ON sections (fingerprint)"
 """Made last: fingerprints come in no order, and each would be put into another page."""
 _SECTION_COLUMNS = (
@@ -54,7 +62,7 @@ _SELECT_ADDRESSES = (
 )
 _MOST_PARAMETERS = 500
 
-SectionRow = tuple[str, str, str, str, str, str, int, int, int]
+SectionRow = tuple[str, str, str, str, str, str, int, int, int, int, int]
 """The columns of a section behind its numbers: plain values, which are cheap to hand around."""
 AnchorRow = tuple[str, int]
 
@@ -83,7 +91,7 @@ class Database:
             self._connection = _connect(path)
             weakref.finalize(self, self._connection.close)
             meta = dict(self._rows("SELECT * FROM meta"))
-            check_format(meta, path)
+            self.format = check_format(meta, path)
             self.generation = int(meta["generation"])
             self.root: str = meta["root"]
             """The folder of the corpus."""
@@ -204,8 +212,9 @@ class Database:
             raise StoreDamaged(str(self.path.parent), error) from error
 
     def _select(self, where: str, parameters: Sequence[Any]) -> Iterator[StoredSection]:
+        pages = "s.page, s.last_page" if self.format >= 2 else "0, 0"
         rows = self._rows(
-            f"SELECT {_SECTION_COLUMNS} FROM sections s"
+            f"SELECT {_SECTION_COLUMNS}, {pages} FROM sections s"
             f" JOIN documents d ON d.number = s.document WHERE {where}",
             parameters,
         )
@@ -235,6 +244,10 @@ class DatabaseWriter:
         if copy_of is None:
             for statement in _TABLES.split(";\n"):
                 self._connection.execute(statement)
+        else:
+            for version in range(copy_of.format + 1, FORMAT + 1):
+                for statement in _MIGRATIONS.get(version, ()):
+                    self._connection.execute(statement)
         self.generation = generation
         self._numbering = self._remembered("numbering") or os.urandom(8).hex()
         self._next_document = self._maximum("documents") + 1
@@ -262,7 +275,7 @@ class DatabaseWriter:
         placeholders = ",".join("?" * len(stored))
         self._connection.execute(f"INSERT INTO documents VALUES ({placeholders})", stored)
         self._connection.executemany(
-            "INSERT INTO sections VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO sections VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 (number, stored.number, *row)
                 for number, row in enumerate(sections, start=stored.first_section)
@@ -321,14 +334,15 @@ class DatabaseWriter:
         self._path.unlink(missing_ok=True)
 
 
-def check_format(meta: dict[str, str], path: Path) -> None:
-    """Refuse a store that a newer program wrote."""
+def check_format(meta: dict[str, str], path: Path) -> int:
+    """The format of a store; one that a newer program wrote is refused."""
     version = int(meta["format"])
     if version > FORMAT:
         raise StoreError(
             f"The store at {str(path.parent)!r} has format {version}; this contextpull reads up to"
             f" format {FORMAT}. Upgrade contextpull, or name another store with --store."
         )
+    return version
 
 
 def new_document(path: str, parsed: ParsedDocument | None, **facts: Any) -> StoredDocument:
@@ -378,6 +392,8 @@ def section_rows(sections: Sequence[Section]) -> list[SectionRow]:
             section.start,
             section.first_line,
             fingerprint(section.text),
+            section.page,
+            section.last_page,
         )
         for section in sections
     ]

@@ -123,6 +123,19 @@ class DenseIndex:
             if number >= 0
         ]
 
+    def vector(self, number: int) -> "NDArray[float32]":
+        """The vector of a section, of length 1.
+
+        Raises StoreError when the section has none here.
+        """
+        if self.manifest.trained_on:
+            self._index.set_direct_map_type(_faiss().DirectMap.Hashtable)  # once; then it is kept
+        try:
+            vector: NDArray[float32] = self._index.reconstruct(number)
+        except RuntimeError as error:
+            raise StoreError(f"The section {number} has no vector.") from error
+        return vector
+
     def _parameters(self, selector: Any, *, every_list: bool) -> Any:
         faiss = _faiss()
         if not self.manifest.trained_on:

@@ -48,6 +48,9 @@ class StoredSection(NamedTuple):
     first_line: int
     fingerprint: int
     """Equal for sections whose text is the same but for white space around it."""
+    page: int = 0
+    """The page that it begins on, from 1; 0 in formats without pages."""
+    last_page: int = 0
 
     @property
     def id(self) -> str:
@@ -63,6 +66,13 @@ class StoredSection(NamedTuple):
     def last_line(self) -> int:
         """The line of the file that the text ends on, blank lines behind it aside."""
         return self.first_line + line_ends(self.text.rstrip())
+
+    @property
+    def pages(self) -> str:
+        """`p. 41` or `p. 41-43`, as it is cited; empty in formats without pages."""
+        if not self.page:
+            return ""
+        return f"p. {self.page}" + (f"-{self.last_page}" if self.last_page > self.page else "")
 
 
 class Address(NamedTuple):

@@ -3,6 +3,7 @@
 import json
 import queue
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -103,6 +104,11 @@ def serving_with_limits(
         yield served
 
 
+def _hear_interrupts() -> None:
+    """A shell's background jobs, and what they start, are made deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def _running(command: list[str], cwd: Path) -> Iterator[Served]:
     process = subprocess.Popen(
@@ -112,6 +118,7 @@ def _running(command: list[str], cwd: Path) -> Iterator[Served]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_hear_interrupts,
     )
     try:
         yield Served(process)

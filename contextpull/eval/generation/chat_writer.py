@@ -3,9 +3,10 @@
 import json
 import re
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from contextpull.models.chat import Chat, Usage, UserMessage
+from contextpull.models.chat import Chat, ChatFailed, Usage, UserMessage
 
 SYSTEM = "You write questions for testing a search system. You answer with one JSON object only."
 _FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.S)
@@ -14,8 +15,16 @@ _FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.S)
 class ChatWriter:
     """Asks a chat model, one prompt at a time, and counts the tokens; threads may share it."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        system: str = SYSTEM,
+        on_answer: Callable[[Usage, bool], None] = lambda _usage, _failed: None,
+    ) -> None:
+        """`on_answer` is called with the tokens of each call, and whether it brought no reply."""
         self._chat = chat
+        self._system = system
+        self._on_answer = on_answer
         self._lock = threading.Lock()
         self._usage = Usage()
 
@@ -35,15 +44,23 @@ class ChatWriter:
         Raises `ModelUnavailable` when there is none, and `ValueError` for one that is refused, cut
         off, or no JSON.
         """
-        reply = self._chat.reply(SYSTEM, [UserMessage(prompt)], schema=schema)
-        with self._lock:
-            self._usage = Usage(*map(sum, zip(self._usage, reply.usage, strict=True)))
+        try:
+            reply = self._chat.reply(self._system, [UserMessage(prompt)], schema=schema)
+        except ChatFailed as error:
+            self._count(error.usage, failed=True)
+            raise
+        self._count(reply.usage, failed=bool(reply.refusal) or reply.is_cut)
         if reply.refusal:
             raise ValueError(f"refused: {reply.refusal}")
         if reply.is_cut:
             raise ValueError("the answer is cut off: too many tokens")
         answer: dict[str, Any] = json.loads(unfenced(reply.text))
         return answer
+
+    def _count(self, usage: Usage, *, failed: bool) -> None:
+        with self._lock:
+            self._usage = Usage(*map(sum, zip(self._usage, usage, strict=True)))
+        self._on_answer(usage, failed)
 
 
 def unfenced(text: str) -> str:

@@ -22,10 +22,12 @@ ALIKE = 0.8
 _FEWEST_HEADING_WORDS = 3
 """Of a shorter heading nobody can say that it was copied: it is just the topic."""
 _SHORTEST_QUOTE = 12
+_SAME_WORDS = "another question of the set has the same words"
 _POINTING = re.compile(
     r"\b(?:this|these|that|those|the|given|provided|above|following|first|second|both)\s+"
     r"(?:(?:given|provided|above|following|first|second|two)\s+)?"
     r"(?:sections?|passages?|documents?|texts?|excerpts?|snippets?|chunks?|paragraphs?|contexts?)\b"
+    r"|\b(?:this|these|the (?:given|above|following))\s+(?:tables?|figures?|pages?|lists?)\b"
     r"|\baccording to the (?:author|text|table|document\w*)\b|\b(?:mentioned|described) above\b",
     re.I,
 )
@@ -41,23 +43,37 @@ class Kept:
 
     def add(self, question: Question) -> str:
         """Keep a question, or say why not: an empty string where it was kept."""
-        text = squeezed(plain(question.text)).rstrip("?.! ")
-        if text in self._texts or question.id in self._ids:
-            return "another question of the set has the same words"
-        said, told = content(question.text), marks(question.text)
-        for other, other_text in self._alike.get(told, ()):
+        if question.id in self._ids:
+            return _SAME_WORDS
+        fault = self.fault(question.text)
+        if not fault:
+            said, told = content(question.text), marks(question.text)
+            self._alike.setdefault(told, []).append((said, question.text))
+            self._texts.add(_bare(question.text))
+            self._ids.add(question.id)
+        return fault
+
+    def fault(self, text: str) -> str:
+        """Why a question of these words says nothing new; an empty string where it does."""
+        if _bare(text) in self._texts:
+            return _SAME_WORDS
+        said = content(text)
+        for other, other_text in self._alike.get(marks(text), ()):
             if len(said & other) >= ALIKE * len(said | other):
                 return f"another question is nearly the same: {other_text}"
-        self._alike.setdefault(told, []).append((said, question.text))
-        self._texts.add(text)
-        self._ids.add(question.id)
         return ""
 
 
-def fault_of(text: str, sections: Sequence[SourceSection]) -> str:
+def fault_of(
+    text: str,
+    sections: Sequence[SourceSection],
+    *,
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
+) -> str:
     """Why a written question gives its section away or cannot stand alone; empty if it is sound."""
-    if not SHORTEST <= len(text) <= LONGEST:
-        return f"it has {len(text)} characters; {SHORTEST} to {LONGEST} are allowed"
+    if not shortest <= len(text) <= longest:
+        return f"it has {len(text)} characters; {shortest} to {longest} are allowed"
     if "\n" in text:
         return "it has more than one line"
     pointing = _POINTING.search(text)
@@ -68,6 +84,10 @@ def fault_of(text: str, sections: Sequence[SourceSection]) -> str:
         if fault:
             return fault
     return ""
+
+
+def _bare(text: str) -> str:
+    return squeezed(plain(text)).rstrip("?.! ")
 
 
 def _leak(text: str, section: SourceSection) -> str:

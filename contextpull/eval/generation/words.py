@@ -48,6 +48,11 @@ def squeezed(text: str) -> str:
     return " ".join(_IGNORED.sub("", normalize("NFC", text)).split())
 
 
+def word_count(text: str) -> float:
+    """How many words a text has; a character of a script without blanks counts as half of one."""
+    return sum(_weight(word) for word in words(text))
+
+
 def longest_shared_run(one: str, other: str) -> float:
     """How many words in a row two texts share at most; unspaced characters count as half."""
     first, second = terms(one), terms(other)
@@ -70,9 +75,10 @@ def _run(first: list[str], at: int, second: list[str], start: int) -> float:
     for one, other in zip(first[at:], second[start:], strict=False):
         if one != other:
             break
-        weight += _UNSPACED_WEIGHT if _is_unspaced(one) else 1.0
+        weight += _weight(one)
     return weight
 
 
-def _is_unspaced(term: str) -> bool:
-    return len(term) == 1 and re.match(f"[{_UNSPACED}]", term) is not None
+def _weight(term: str) -> float:
+    is_unspaced = len(term) == 1 and re.match(f"[{_UNSPACED}]", term) is not None
+    return _UNSPACED_WEIGHT if is_unspaced else 1.0

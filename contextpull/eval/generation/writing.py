@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contextpull.errors import ModelUnavailable
 from contextpull.eval.generation.corpus import SourceSection
 from contextpull.eval.kept_lines import KeptLines
-from contextpull.eval.untrusted import inert
+from contextpull.eval.untrusted import inert, mark_for
+from contextpull.models.chat import ChatFailed
 
 Writer = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Takes a prompt and the JSON schema of the answer, and returns the answer.
@@ -22,8 +23,12 @@ It raises `ModelUnavailable` when the model cannot be reached, and anything else
 that is no JSON object. It may be called from several threads at once.
 """
 
+AnyAnswer = TypeVar("AnyAnswer", bound=BaseModel)
+
 MOST_FAILURES = 3
 """So many calls in a row that the model does not answer end the run."""
+_SAME_FOR_ALL = frozenset({"key", "not_found", "unreachable"})
+"""Failures that every other call would meet, too."""
 _MOST_CHARS = 6_000
 """A longer passage is cut; what is quoted must still stand in the whole section."""
 _ERROR_CHARS = 200
@@ -84,31 +89,40 @@ class AskedWriter:
         """The calls so far."""
         return Count(self._calls, self._cached, self._failed)
 
-    def ask(self, prompt: str) -> Draft:
+    @overload
+    def ask(self, prompt: str) -> Draft: ...
+
+    @overload
+    def ask(self, prompt: str, answer: type[AnyAnswer]) -> AnyAnswer: ...
+
+    def ask(self, prompt: str, answer: type[BaseModel] = Draft) -> BaseModel:
         """The writer's answer; the same prompt is never sent twice once it has been answered.
 
         Raises `CallFailed` when none came, `ValueError` whose text is the fault for one that does
-        not fit the schema, and `ModelUnavailable` when the writer has failed too often in a row.
+        not fit the schema, and `ModelUnavailable` when the writer has failed too often in a row,
+        or in a way that every other call would meet, too.
         """
-        key = sha256("\0".join((self.name, SCHEMA_TEXT, prompt)).encode()).hexdigest()
+        schema = answer.model_json_schema()
+        told = json.dumps(schema, sort_keys=True)
+        key = sha256("\0".join((self.name, told, prompt)).encode()).hexdigest()
         with self._lock:
             known = self._answers.get(key)
             self._cached += known is not None
-        answer = known if known is not None else self._call(key, prompt)
+        fields = known if known is not None else self._call(key, prompt, schema)
         try:
-            return Draft.model_validate(answer)
+            return answer.model_validate(fields)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the answer"
             raise ValueError(f"does not fit the schema: {where}: {first['msg']}") from None
 
-    def _call(self, key: str, prompt: str) -> dict[str, Any]:
+    def _call(self, key: str, prompt: str, schema: dict[str, Any]) -> dict[str, Any]:
         with self._lock:
             if self._given_up is not None:
                 raise self._given_up
             self._calls += 1
         try:
-            answer = self._writer(prompt, SCHEMA)
+            answer = self._writer(prompt, schema)
             if not isinstance(answer, dict):
                 raise TypeError(f"no JSON object but {type(answer).__name__}")  # noqa: TRY301
             line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False)
@@ -125,26 +139,32 @@ class AskedWriter:
         return answer
 
     def _note_failure(self, error: Exception) -> None:
-        """Count a failure; raise when there were too many in a row."""
+        """Count a failure; raise when more calls would be in vain."""
         with self._lock:
             self._failed += 1
             if not isinstance(error, ModelUnavailable):
                 return
             self._in_a_row += 1
-            if self._in_a_row < MOST_FAILURES:
+            is_hopeless = isinstance(error, ChatFailed) and error.reason in _SAME_FOR_ALL
+            if self._in_a_row < MOST_FAILURES and not is_hopeless:
                 return
-            hint = ""
-            if self._kept:
-                place = self._kept.path
-                hint = f" What it wrote is kept in {place}; the same command goes on from there."
+            times = "" if is_hopeless else f" {self._in_a_row} times in a row"
             self._given_up = ModelUnavailable(
-                f"The writer {self.name!r} failed {self._in_a_row} times in a row: {error}{hint}"
+                f"The writer {self.name!r} failed{times}: {error}{self._going_on()}"
             )
             raise self._given_up from error
 
+    def _going_on(self) -> str:
+        if not self._kept:
+            return ""
+        count = len(self._answers)
+        return (
+            f" What it answered is kept in {self._kept.path} ({count}"
+            f" {'answer' if count == 1 else 'answers'}); the same command goes on from there."
+        )
+
 
 SCHEMA: dict[str, Any] = Draft.model_json_schema()
-SCHEMA_TEXT = json.dumps(SCHEMA, sort_keys=True)
 
 
 def _answers_of(kept: KeptLines) -> dict[str, dict[str, Any]]:
@@ -162,13 +182,11 @@ def as_data(sections: Sequence[SourceSection]) -> str:
     Each stands between two marks that its text cannot hold, with every sign that a chat template
     could take for its own broken up.
     """
-    shown = []
-    for number, section in enumerate(sections, start=1):
-        text = inert(section.text)[:_MOST_CHARS]
-        mark = sha256(text.encode()).hexdigest()[:12]
-        path = inert(" > ".join((section.document, *section.headings)))
-        shown.append(
-            f"PASSAGE {number}, from {json.dumps(path, ensure_ascii=False)},"
-            f" between two lines of the mark {mark}:\n{mark}\n{text}\n{mark}"
-        )
-    return "\n\n".join(shown)
+    texts = [inert(section.text)[:_MOST_CHARS] for section in sections]
+    paths = [inert(" > ".join((section.document, *section.headings))) for section in sections]
+    mark = mark_for(*texts, *paths)
+    return "\n\n".join(
+        f"PASSAGE {number}, from {json.dumps(path, ensure_ascii=False)},"
+        f" between two lines of the mark {mark}:\n{mark}\n{text}\n{mark}"
+        for number, (text, path) in enumerate(zip(texts, paths, strict=True), start=1)
+    )

@@ -1,0 +1,231 @@
+"""`contextpull golden report` and `cutoff`: what golden questions find, and where to stop."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextpull.cli.options import (
+    api_key_option,
+    embedder_option,
+    json_option,
+    reranker_option,
+    store_option,
+)
+from contextpull.cli.progress import progress_bar
+from contextpull.cli.rows import rounds_option, seed_option
+
+if TYPE_CHECKING:
+    from contextpull.eval.golden.settings import Setting
+
+_HERE = click.Path(path_type=Path)
+_FAILED = 1
+
+_REPORT_HELP = """Score how well searches find what the questions of a golden FILE expect.
+
+Every question is asked of every setting, and what comes back is scored at one grain:
+
+\b
+  doc       any section of an expected document; documents are ranked by their best section, as
+            deep as it takes, so that a long document hides no other
+  section   the expected section itself
+  page      a section that covers the expected page
+  evidence  a section that holds a quote of the question's evidence, wholly or up to its border;
+            without evidence, what is expected counts
+
+recall@k is the share of what a question expects among the first k; hit_rate@k counts a question
+where any of it is there, so it is never lower. Settings are lexical, dense, hybrid and rerank; the
+last two take what words weigh, and ranks for reciprocal rank fusion: hybrid:0.7, hybrid:ranks,
+rerank:ranks:2. All but lexical need a store with vectors (contextpull ingest --embedder).
+
+With several settings three are picked, by rules that are printed, and every pair is compared,
+question by question: the p-value of a permutation test, corrected for the number of pairs (Holm),
+says whether the order could be luck. A setting's time is that of one search alone.
+
+Questions without labels are counted and left out. What the store does not hold is an error, since
+nothing could find it.
+
+\b
+Examples:
+  contextpull golden report golden.jsonl
+  contextpull golden report golden.jsonl --settings lexical,dense,hybrid,rerank --by evidence
+  contextpull golden report golden.jsonl --k 1,20 --json
+
+Exit code: 0 when every question was answered, 1 when a search failed (it is listed and counts as
+a miss), 2 when nothing could be measured.
+"""
+_CUTOFF_HELP = """Find the value of the top result below which it is better to decline.
+
+A search always has a top result. For each labelled question of the golden FILE it is an answer or
+a near miss, something else that came first; for each question of --unanswerable, which the
+documents do not answer, it is a near miss. From both follow
+
+\b
+  separation  how often an answer has a higher value than a near miss; 0.5 is a coin
+  cut-off     where answers kept + near misses declined is highest (Youden's J), with its interval
+              and with what it costs on questions that it was not chosen by (cross-validation)
+  a table     what other cut-offs cost, to choose a stricter or a looser one from
+
+Values: similarity is the cosine of the top result by vectors, relevance the cross-encoder's verdict
+on the one that it puts first, score the score of the top result of --setting. A cut-off belongs to
+one value, one model and one corpus. It is an honest number only with questions from outside.
+
+None is named with fewer than 5 answers and 5 near misses, or where the interval of the separation
+reaches 0.5: the data do not support one then.
+
+\b
+Examples:
+  contextpull golden cutoff golden.jsonl --unanswerable outside.txt
+  contextpull golden cutoff golden.jsonl --measure score --setting hybrid --json
+
+Exit code: 0 with a cut-off, 1 where the data support none, 2 when nothing could be measured.
+"""
+
+
+def _cutoffs(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(each) for each in value.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is no list of whole numbers. Write them with commas: 1,3,10."
+        ) from None
+
+
+_by_option = click.option(
+    "--by",
+    type=click.Choice(["doc", "section", "page", "evidence"]),
+    default="doc",
+    show_default=True,
+    help="What counts as found.",
+)
+
+
+@click.command(name="report", help=_REPORT_HELP)
+@click.argument("file", type=_HERE)
+@store_option
+@click.option(
+    "--settings",
+    default="lexical",
+    show_default=True,
+    help="The ways to search that are compared, separated by commas.",
+)
+@_by_option
+@click.option(
+    "--k", "cutoffs", default="1,3,5,10", show_default=True, callback=_cutoffs, help="Cut-offs."
+)
+@embedder_option
+@reranker_option
+@api_key_option
+@json_option
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@seed_option
+@rounds_option
+@click.pass_context
+def report_command(context: click.Context, /, **options: Any) -> None:
+    """Measure and print; the help text above is for users."""
+    from contextpull.eval.golden.questions import load_golden
+    from contextpull.eval.golden.report_table import render_report, render_report_markdown
+    from contextpull.eval.golden.reporting import checked_cutoffs, golden_report, report_record
+    from contextpull.eval.golden.settings import parse_settings
+    from contextpull.retrieval.models import Models
+    from contextpull.store import open_store
+
+    if options["as_json"] and options["markdown"]:
+        raise click.UsageError("Choose one of --json and --markdown.")
+    cutoffs = checked_cutoffs(options["cutoffs"])
+    settings = parse_settings(options["settings"])
+    questions = load_golden(options["file"])
+    models = Models(**_models(options), keep_all_vectors=True)
+    with progress_bar("asking", "count") as on_progress:
+        report = golden_report(
+            open_store(options["store"]).snapshot(),
+            questions,
+            settings,
+            by=options["by"],
+            k=cutoffs,
+            models=models,
+            rounds=options["rounds"],
+            seed=options["seed"],
+            on_progress=on_progress,
+        )
+    if options["as_json"]:
+        _print_json(report_record(report))
+    else:
+        render = render_report_markdown if options["markdown"] else render_report
+        click.echo(render(report), nl=False)
+    context.exit(_FAILED if any(each.row.failures for each in report.rows) else 0)
+
+
+@click.command(name="cutoff", help=_CUTOFF_HELP)
+@click.argument("file", type=_HERE)
+@store_option
+@click.option(
+    "--unanswerable",
+    type=_HERE,
+    help="Questions that the documents do not answer, one a line.",
+)
+@click.option(
+    "--measure",
+    type=click.Choice(["similarity", "relevance", "score"]),
+    default="similarity",
+    show_default=True,
+    help="Which value of the top result to cut at.",
+)
+@click.option("--setting", help="The search whose score is meant, with --measure score.  [lexical]")
+@_by_option
+@embedder_option
+@reranker_option
+@api_key_option
+@json_option
+@seed_option
+@rounds_option
+@click.pass_context
+def cutoff_command(context: click.Context, /, **options: Any) -> None:
+    """Measure and print; the help text above is for users."""
+    from contextpull.eval.golden.declining import answer_cutoff, cutoff_record, load_unanswerable
+    from contextpull.eval.golden.questions import load_golden
+    from contextpull.eval.golden.report_table import render_cutoff
+    from contextpull.retrieval.models import Models
+    from contextpull.store import open_store
+
+    setting = _only_setting(options["setting"])
+    outside = load_unanswerable(options["unanswerable"]) if options["unanswerable"] else []
+    questions = load_golden(options["file"])
+    with progress_bar("asking", "count") as on_progress:
+        declining = answer_cutoff(
+            open_store(options["store"]).snapshot(),
+            questions,
+            unanswerable=outside,
+            by=options["by"],
+            measure=options["measure"],
+            setting=setting,
+            models=Models(**_models(options)),
+            rounds=options["rounds"],
+            seed=options["seed"],
+            on_progress=on_progress,
+        )
+    if options["as_json"]:
+        _print_json(cutoff_record(declining))
+    else:
+        click.echo(render_cutoff(declining), nl=False)
+    context.exit(0 if declining.found.chosen else 1)
+
+
+def _only_setting(text: str | None) -> "Setting | None":
+    from contextpull.eval.golden.settings import parse_settings
+
+    if text is None:
+        return None
+    first, *others = parse_settings(text)
+    if others:
+        raise click.BadParameter("Name one setting only.", param_hint="--setting")
+    return first
+
+
+def _models(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("embedder", "reranker", "api_key")}
+
+
+def _print_json(record: dict[str, Any]) -> None:
+    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))

@@ -1,0 +1,160 @@
+"""Which lines of a PDF file are headings: by its outline, else by their fonts."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from contextpull.documents.pdf_layout import Line, is_label
+from contextpull.documents.pdf_tables import Region, Table
+
+_LONGEST = 150
+_FEWEST_FOUND = 2
+_LARGER = 1.1
+_MOST_BOLD = 0.4
+"""Where more of the text than this is bold, bold says nothing."""
+_MOST_HEADS = 0.25
+_TOUCHING = 0.25
+_NUMBER = re.compile(
+    r"(?:(?:chapter|section|part|appendix)\s+)?(?:\d+|[ivxlc]+|[a-z])?(?:\.\d+)*[.:)]?\s+"
+)
+_LEADERS = re.compile(r"(?:\s?\.){3,}\s*\d*$")
+
+Pages = Sequence[Sequence[Region]]
+"""The regions of each page."""
+
+
+class Heads(NamedTuple):
+    """The headings of a document, each known by its page and place."""
+
+    levels: dict[tuple[int, int], int]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the document has none."""
+        return not self.levels
+
+    def level(self, page: int, line: Line) -> int:
+        """1 to 6; 0 for a line that is no heading."""
+        return self.levels.get((page, id(line)), 0)
+
+
+def heads_of(pages: Pages, outline: Sequence[tuple[int, str]]) -> Heads:
+    """The headings of these pages; `outline` holds the level, from 0, and the title of entries."""
+    found = _in_outline(pages, outline)
+    return Heads(_with_alike(pages, found) if found else _by_font(pages))
+
+
+def title_of(line: Line) -> str:
+    """The text of a heading without the dots and the number that a table of contents adds."""
+    return _LEADERS.sub("", line.text).strip()
+
+
+def _lines(pages: Pages) -> Iterator[tuple[int, Line]]:
+    for number, page in enumerate(pages, start=1):
+        for region in page:
+            for each in region.parts:
+                if isinstance(each, Line):
+                    yield number, each
+
+
+def _plain(title: str) -> str:
+    """Letters and digits alone, since outlines spell numbers and spaces in their own way."""
+    return "".join(each for each in title.casefold() if each.isalnum())
+
+
+def _in_outline(pages: Pages, outline: Sequence[tuple[int, str]]) -> dict[tuple[int, int], int]:
+    """The lines that are the outline's titles, in its order; nothing when most are not found."""
+    wanted = [(level, _plain(title)) for level, title in outline if _plain(title)]
+    candidates: dict[str, list[tuple[int, int, Line]]] = {}
+    for order, (page, line) in enumerate(_lines(pages)):
+        if len(line.text) <= _LONGEST and not _LEADERS.search(line.text):
+            text = line.text.casefold()
+            for name in {_plain(text), _plain(_NUMBER.sub("", text, count=1))}:
+                candidates.setdefault(name, []).append((order, page, line))
+    levels: dict[tuple[int, int], int] = {}
+    last = -1
+    for level, name in wanted:
+        places = [each for each in candidates.get(name, ()) if each[0] > last]
+        if places:
+            last, page, line = max(places[:4], key=lambda each: (each[2].size, -each[0]))
+            levels[(page, id(line))] = min(level + 1, 6)
+    enough = max(_FEWEST_FOUND, len(wanted) / 2)
+    return levels if len(levels) >= enough else {}
+
+
+def _with_alike(pages: Pages, levels: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    """The headings of the outline, and lines in the large type that no text but they are set in."""
+    styles: dict[tuple[float, bool], int] = {}
+    chars: Counter[float] = Counter()
+    for page, line in _lines(pages):
+        chars[line.size] += len(line.text)
+        if (page, id(line)) in levels:
+            styles.setdefault((line.size, line.is_bold), levels[(page, id(line))])
+    body = max(chars, key=lambda size: (chars[size], -size))
+    alike = {
+        (page, id(line)): styles[(line.size, line.is_bold)]
+        for page, line in _lines(pages)
+        if line.size > _LARGER * body
+        and (line.size, line.is_bold) in styles
+        and _could_be_title(line)
+    }
+    return alike | levels
+
+
+def _by_font(pages: Pages) -> dict[tuple[int, int], int]:
+    """Short lines in larger type than the text, or bold where the text is not."""
+    chars: Counter[float] = Counter()
+    bold = 0
+    for _, line in _lines(pages):
+        chars[line.size] += len(line.text)
+        bold += len(line.text) * line.is_bold
+    if not chars:
+        return {}
+    body = max(chars, key=lambda size: (chars[size], -size))
+    bold_tells = bold <= _MOST_BOLD * chars.total()
+    found = [
+        (page, line)
+        for number, region in _regions(pages)
+        for page, line in _heads_in(number, region.parts, body, bold_tells)
+    ]
+    if sum(len(line.text) for _, line in found) > _MOST_HEADS * chars.total():
+        found = [(page, line) for page, line in found if line.size > _LARGER * body]
+    sizes = sorted({line.size for _, line in found if line.size > _LARGER * body}, reverse=True)
+    ranks = {size: min(rank, 5) for rank, size in enumerate(sizes, start=1)}
+    return {(page, id(line)): ranks.get(line.size, min(len(sizes), 5) + 1) for page, line in found}
+
+
+def _regions(pages: Pages) -> Iterator[tuple[int, Region]]:
+    for number, page in enumerate(pages, start=1):
+        for region in page:
+            yield number, region
+
+
+def _heads_in(
+    page: int, parts: Sequence[Line | Table], body: float, bold_tells: bool
+) -> Iterator[tuple[int, Line]]:
+    for at, each in enumerate(parts):
+        if not isinstance(each, Line) or not _could_be_title(each):
+            continue
+        if each.size > _LARGER * body:
+            yield page, each
+        elif bold_tells and each.is_bold and not each.is_mono and each.size >= body:
+            above = parts[at - 1] if at else None
+            if not (isinstance(above, Line) and _touches(above, each)):
+                yield page, each
+
+
+def _touches(above: Line, below: Line) -> bool:
+    return below.top - above.bottom < _TOUCHING * (below.bottom - below.top)
+
+
+def _could_be_title(line: Line) -> bool:
+    text = line.text
+    return (
+        len(text) <= _LONGEST
+        and sum(each.isalpha() for each in text) >= max(2, len(text) / 3)
+        and not text.endswith((",", ";"))
+        and not (text.endswith(".") and len(text) > 40)
+        and not (is_label(text.split(" ", 1)[0]) and not text[0].isalnum())
+    )

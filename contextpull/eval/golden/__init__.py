@@ -1,0 +1,1 @@
+"""Golden files: questions with what answers them, checked, written, and measured with."""
