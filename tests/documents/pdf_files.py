@@ -79,6 +79,25 @@ def pdf(
     return _file(objects)
 
 
+def nested_forms(levels: int) -> bytes:
+    """A page that draws one word ten times in each of so many forms inside each other."""
+    fonts = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>"
+    first = 5
+    objects: dict[int, bytes] = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        3: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+        b" /Resources << /XObject << /X 5 0 R >> >> >>",
+        4: _stream(b"/X Do"),
+    }
+    for level in range(levels):
+        inner = drawn([Text(72, 700, "ha")]) if level == levels - 1 else b"/X Do " * 10
+        resources = f"/Resources << /XObject << /X {first + level + 1} 0 R >> {fonts} >>"
+        form = f"/Type /XObject /Subtype /Form /BBox [0 0 612 792] {resources}"
+        objects[first + level] = _stream(inner, form)
+    return _file(objects)
+
+
 def _stream(content: bytes, entries: str = "") -> bytes:
     return f"<< {entries} /Length {len(content)} >>\nstream\n".encode() + content + b"\nendstream"
 

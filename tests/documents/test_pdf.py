@@ -2,11 +2,11 @@
 
 import pytest
 
-from contextpull.documents.pdf import read_pdf
+from contextpull.documents.pdf import Engine, read_pdf
 from contextpull.errors import DocumentError
 from contextpull.sections.cutting import cut
 from contextpull.types import ParsedDocument
-from tests.documents.pdf_files import Text, lines, pdf
+from tests.documents.pdf_files import Text, lines, nested_forms, pdf
 from tests.documents.reading import assert_sound, headings, pieces
 
 PROSE = (
@@ -217,3 +217,22 @@ def test_what_is_no_pdf_file_says_so(data: bytes) -> None:
 def test_a_broken_table_of_objects_is_repaired() -> None:
     data = pdf(lines("Still here")).replace(b"startxref\n", b"startxref\n9")
     assert body(data) == "Still here\n"
+
+
+def test_a_file_that_needs_too_much_memory_ends_in_a_sentence_and_the_next_is_read() -> None:
+    engine = Engine(megabytes=400)
+    try:
+        with pytest.raises(DocumentError, match="too much to read in 400 MB of memory"):
+            engine.read(nested_forms(levels=12))
+        assert b"Still alive" in engine.read(pdf(lines("Still alive"))).text
+    finally:
+        engine.close()
+
+
+def test_a_file_that_takes_too_long_ends_in_a_sentence() -> None:
+    engine = Engine(seconds=0)
+    try:
+        with pytest.raises(DocumentError, match="0 s a page"):
+            engine.read(pdf(lines("x")))
+    finally:
+        engine.close()
