@@ -43,7 +43,7 @@ class Page(NamedTuple):
 
 
 def document_of(data: bytes, on_page: Callable[[], None]) -> ParsedDocument:
-    """Read a PDF file as `read_pdf` promises, in this process; `on_page` is called as pages are done."""
+    """Read a PDF file as `read_pdf` promises, here; `on_page` is called as pages are done."""
     document = _opened(data)
     try:
         pages, warnings = _pages(document, on_page)
