@@ -37,7 +37,7 @@ def main() -> None:
             [str(python), "-c", missing], cwd=outside, capture_output=True, text=True, check=False
         )
         assert "pip install 'contextpull[eval]'" in refused.stderr, refused.stderr
-        run(*pip, "pytest", "jsonschema", cwd=outside)
+        run(*pip, "pytest", "jsonschema", "hypothesis", cwd=outside)
         for source in (*(ROOT / "tests").glob("*.py"), ROOT / "tests" / "server"):
             run("cp", "-r", str(source), str(into(outside / "tests") / source.name), quiet=True)
         run(str(python), "-m", "pytest", "-q", "tests/server", cwd=outside)

@@ -4,6 +4,7 @@ import click
 
 from contextpull.cli.golden_files import check_command, convert_command, label_command
 from contextpull.cli.golden_measuring import cutoff_command, report_command
+from contextpull.cli.golden_writing import write_command
 
 
 @click.group(name="golden")
@@ -14,5 +15,12 @@ def golden_group() -> None:
     """
 
 
-for _command in (check_command, label_command, convert_command, report_command, cutoff_command):
+for _command in (
+    check_command,
+    write_command,
+    label_command,
+    convert_command,
+    report_command,
+    cutoff_command,
+):
     golden_group.add_command(_command)

@@ -13,7 +13,8 @@ _ROLES = (
     "|available_tools|system_prompt|function_calls|invoke"
 )
 _SPEAKERS = "system|assistant|user|human|developer|ai|instructions?|response"
-_LINE = r"(?:^|[\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+_BREAK = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+_LINE = rf"(?:\A|{_BREAK})"
 """Where a line begins, for whoever renders the text."""
 _TEMPLATE_TOKENS = re.compile(
     r"<\s*/?\s*\|"  # <|im_start|>
@@ -22,8 +23,8 @@ _TEMPLATE_TOKENS = re.compile(
     r"|<<\s*/?\s*sys"  # <<SYS>>
     rf"|\[\s*/?\s*(?:inst|{_ROLES})\s*\]"  # [INST]
     rf"|{_LINE}[ \t>#*_]*(?:{_SPEAKERS})[ \t*_]*:"  # Human: and **Assistant:**
-    rf"|{_LINE}[ \t>]*#+[ \t]*(?:{_SPEAKERS})[ \t#*_]*$",  # #### system
-    re.I | re.M,
+    rf"|{_LINE}[ \t>]*#+[ \t]*(?:{_SPEAKERS})[ \t#*_]*(?={_BREAK}|\Z)",  # #### system
+    re.I,
 )
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"

@@ -65,22 +65,53 @@ class Count(NamedTuple):
     """Calls without a usable answer: unreachable, or no JSON object."""
 
 
+class KeptAnswers:
+    """What models have answered, by key; any number of threads and writers may share it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Keep answers in a file, or in memory only.
+
+        Raises `EvaluationError` when the file cannot be read.
+        """
+        self.path = path
+        self._file = KeptLines(path, "the writer's answers") if path else None
+        self._answers = _answers_of(self._file) if self._file else {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The answer under a key, or None."""
+        return self._answers.get(key)
+
+    def add(self, key: str, answer: dict[str, Any], line: str) -> None:
+        """Keep an answer, with the line that stands for it in a file.
+
+        Raises `EvaluationError` where that cannot be written.
+        """
+        with self._lock:
+            self._answers[key] = answer
+            if self._file:
+                self._file.add(line)
+
+
 class AskedWriter:
     """A writer whose answers are kept as they come, and whose calls are counted.
 
     Safe to call from several threads.
     """
 
-    def __init__(self, writer: Writer, name: str, kept: Path | None = None) -> None:
+    def __init__(self, writer: Writer, name: str, kept: Path | KeptAnswers | None = None) -> None:
         """`name` tells models and their settings apart: an answer is used again only under it.
 
+        Writers that keep their answers in one file share its `KeptAnswers`.
         Raises `EvaluationError` when the file of kept answers cannot be used.
         """
         self.name = name
         self._writer = writer
-        self._kept = KeptLines(kept, "the writer's answers") if kept else None
+        self._kept = kept if isinstance(kept, KeptAnswers) else KeptAnswers(kept)
         self._lock = threading.Lock()
-        self._answers = _answers_of(self._kept) if self._kept else {}
         self._calls = self._cached = self._failed = self._in_a_row = 0
         self._given_up: ModelUnavailable | None = None
 
@@ -105,8 +136,8 @@ class AskedWriter:
         schema = answer.model_json_schema()
         told = json.dumps(schema, sort_keys=True)
         key = sha256("\0".join((self.name, told, prompt)).encode()).hexdigest()
+        known = self._kept.get(key)
         with self._lock:
-            known = self._answers.get(key)
             self._cached += known is not None
         fields = known if known is not None else self._call(key, prompt, schema)
         try:
@@ -133,9 +164,7 @@ class AskedWriter:
             raise CallFailed(f"the writer failed: {reason}") from error
         with self._lock:
             self._in_a_row = 0
-            self._answers[key] = answer
-            if self._kept:
-                self._kept.add(line)
+        self._kept.add(key, answer, line)
         return answer
 
     def _note_failure(self, error: Exception) -> None:
@@ -150,16 +179,16 @@ class AskedWriter:
                 return
             times = "" if is_hopeless else f" {self._in_a_row} times in a row"
             self._given_up = ModelUnavailable(
-                f"The writer {self.name!r} failed{times}: {error}{self._going_on()}"
+                f"The model {self.name!r} failed{times}: {error}{self._going_on()}"
             )
             raise self._given_up from error
 
     def _going_on(self) -> str:
-        if not self._kept:
+        if self._kept.path is None:
             return ""
-        count = len(self._answers)
+        count = len(self._kept)
         return (
-            f" What it answered is kept in {self._kept.path} ({count}"
+            f" What was answered is kept in {self._kept.path} ({count}"
             f" {'answer' if count == 1 else 'answers'}); the same command goes on from there."
         )
 

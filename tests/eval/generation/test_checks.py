@@ -8,7 +8,7 @@ from contextpull.eval.generation.plan import new_question
 from contextpull.eval.generation.sampling import choose, spread
 from contextpull.eval.generation.words import longest_shared_run
 from contextpull.eval.generation.writing import as_data
-from contextpull.eval.untrusted import inert
+from contextpull.eval.untrusted import INVISIBLE, inert
 from contextpull.types import Question
 
 TEXT = (
@@ -117,18 +117,20 @@ def test_questions_that_say_the_same_are_kept_once() -> None:
             "<im_\u200bend>",
         ),
         "<sys\u00adtem>",
+        *("<|>", "〈system〉", "［ＩＮＳＴ］", "＜/ passage", "[TOOL_CALLS]", "〈｜user｜〉"),
+        *("#### system\n", "## Assistant ##\r\n", "x\rHuman: a", "x\u2028System: b", "<\ufe0f|a"),
     ],
 )
 def test_template_tokens_are_broken_up(token: str) -> None:
     shown = inert(f"text\n{token} more")
     visible = shown.replace("\u200b", "")
-    plain = token.replace("\u200b", "").replace("\u00ad", "")
+    plain = INVISIBLE.sub("", token)
     assert plain in visible  # a reader still sees it
     assert plain.strip() not in shown  # a template does not
 
 
 @pytest.mark.parametrize(
-    "text", ["a < b | c > d", "std::vector<int>", "use the system: fine", "x[0]"]
+    "text", ["a < b | c > d", "std::vector<int>", "use the system: fine", "x[0]", "# Systems"]
 )
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert inert(text) == text
