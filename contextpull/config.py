@@ -27,6 +27,9 @@ class CutSettings:
     """A code block is split only when it alone exceeds this."""
     min_chars: int = 40
     """Shorter fragments merge with a neighbour; 0 merges nothing."""
+    read_as: str = ""
+    """Files that are read as another format than their names say: `*.txt=rst`, more after commas.
+    A pattern without `/` is for names, one with it for paths; the last that matches counts."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.heading_depth <= 6:
@@ -40,9 +43,9 @@ class CutSettings:
                 f"min_chars must be 0 to {self.max_chars - 1}, not {self.min_chars}."
             )
 
-    def as_dict(self) -> dict[str, int]:
-        """The settings by name, as the store records them."""
-        return asdict(self)
+    def as_dict(self) -> dict[str, int | str]:
+        """The settings by name, as the store records them: without `read_as` where it is empty."""
+        return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,24 @@ class ReadLimits:
     """What one file may cost before it is reported instead of read."""
 
     max_file_bytes: int = 128 * 1024 * 1024
+    seconds: float = 60
+    """For a small file; a larger one gets as much again for every four megabytes."""
+    megabytes: int = 1_500
+    """Address space of the process that reads it; about 60 are the interpreter's own."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= 86_400:
+            raise InvalidInput(
+                f"The time for one file must be above 0 and at most 86,400 s, not {self.seconds:g}."
+            )
+        if self.megabytes < 200:
+            raise InvalidInput(
+                f"The memory for one file must be 200 MB or more, not {self.megabytes}."
+            )
+
+    def seconds_for(self, size: int) -> float:
+        """How long a file of `size` bytes may be read."""
+        return self.seconds * (1 + size / (4 * 1024 * 1024))
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

@@ -5,6 +5,7 @@ The MCP server, the evaluation loop and embedders use these definitions unchange
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -14,7 +15,7 @@ from contextpull.errors import ContextPullError
 from contextpull.retrieval import rendering
 from contextpull.retrieval.grep import grep
 from contextpull.retrieval.listing import list_contents
-from contextpull.retrieval.models import Models
+from contextpull.retrieval.models import Models, shared_models
 from contextpull.retrieval.reading import MOST_IDS, read
 from contextpull.retrieval.schemas import OUTPUT_SCHEMAS
 from contextpull.retrieval.scope import ScopedStore
@@ -190,9 +191,12 @@ class ToolSession:
         self._models = models or Models()
         self._seen: dict[str, int] = {}
 
-    def call(self, name: str, arguments: Mapping[str, Any], work: Work | None = None) -> ToolResult:
+    def call(
+        self, name: str, arguments: Mapping[str, Any] | str, work: Work | None = None
+    ) -> ToolResult:
         """Run a tool; what goes wrong for a reason the caller can act on is an error result.
 
+        The arguments may also be their JSON text, as OpenAI's APIs give it.
         Raises Stopped when `work` is to end, and nothing else on purpose.
         """
         tool = next((each for each in TOOLS if each.name == name), None)
@@ -200,7 +204,7 @@ class ToolSession:
             names = ", ".join(each.name for each in TOOLS)
             return _error(f"There is no tool {_cut(name)!r}. The tools are {names}.")
         try:
-            checked = tool.arguments.model_validate(dict(arguments))
+            checked = tool.arguments.model_validate(_as_object(arguments))
         except ValidationError as error:
             return _error(_explained(tool, error))
         try:
@@ -277,7 +281,15 @@ def instructions(snapshot: Snapshot, most_chars: int = MOST_INSTRUCTION_CHARS) -
     return f"{DISCIPLINE}\n\n{text}"[:most_chars]
 
 
-def anthropic_tools() -> list[dict[str, Any]]:
+def call(store: Store | ScopedStore, name: str, arguments: Mapping[str, Any] | str) -> ToolResult:
+    """Run one tool, as a ToolSession does that remembers nothing of calls before.
+
+    Models, where the store keeps vectors, are loaded once for all such calls of the process.
+    """
+    return ToolSession(store, models=shared_models()).call(name, arguments)
+
+
+def to_anthropic() -> list[dict[str, Any]]:
     """The tools as the Anthropic Messages API takes them."""
     return [
         {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
@@ -285,21 +297,18 @@ def anthropic_tools() -> list[dict[str, Any]]:
     ]
 
 
-def openai_tools() -> list[dict[str, Any]]:
-    """The tools as the OpenAI Responses API takes them."""
-    return [
-        {
-            "type": "function",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.schema,
-            "strict": False,
-        }
+def to_openai(*, chat: bool = False) -> list[dict[str, Any]]:
+    """The tools as the OpenAI Responses API takes them, or as chat completions do."""
+    functions = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.schema}
         for tool in TOOLS
     ]
+    if chat:
+        return [{"type": "function", "function": function} for function in functions]
+    return [{"type": "function", **function, "strict": False} for function in functions]
 
 
-def mcp_tools() -> list[dict[str, Any]]:
+def to_mcp() -> list[dict[str, Any]]:
     """The tools as an MCP server lists them."""
     return [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.schema}
@@ -346,6 +355,14 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
+def _as_object(arguments: object) -> object:
+    """The arguments as an object, where they are one; else as they are, for the fault to show."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(arguments or "{}")
+    return dict(arguments) if isinstance(arguments, Mapping) else arguments
+
+
 def _explained(tool: Tool, error: ValidationError) -> str:
     """What is wrong with the arguments, each with its name, and a call that is right."""
     faults = [_fault(tool, each) for each in error.errors(include_url=False)[:_MOST_FAULTS]]
@@ -354,15 +371,21 @@ def _explained(tool: Tool, error: ValidationError) -> str:
 
 
 def _fault(tool: Tool, error: Any) -> str:
+    if not error["loc"]:
+        return f"the arguments must be one JSON object, not {_given(error)}"
     name = _cut(str(error["loc"][0]))
     if error["type"] == "extra_forbidden":
         known = ", ".join(tool.arguments.model_fields)
         return f"there is no argument {name!r} (the arguments are {known})"
     if error["type"] == "missing":
         return f"the argument {name!r} is missing"
-    given = _cut(json.dumps(error["input"], default=str))
+    given = _given(error)
     if error["type"] == "list_type":
         return f"{name!r} must be a string or a list of strings, not {given}"
     message = error["msg"].replace("Input should be", "must be").replace("a valid i", "an i")
     message = message.replace("valid ", "").replace(" after validation", "")
     return f"{name!r} {message}, not {given}" if "must be" in message else f"{name!r}: {message}"
+
+
+def _given(error: Any) -> str:
+    return _cut(json.dumps(error["input"], default=str))

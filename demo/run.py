@@ -1,4 +1,4 @@
-"""The demo: read a small corpus, use it through a real MCP client, measure a push row.
+"""The demo: read a small corpus, use it through a real MCP client, measure push and pull.
 
 Everything happens on this machine; no key and no network are needed.
 """
@@ -14,6 +14,7 @@ from mcp.client.stdio import stdio_client
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 STORE = HERE / ".contextpull"
+KEPT = HERE.parent / "benchmarks" / "pull" / "demo"
 CLI = [sys.executable, "-m", "contextpull"]
 CALLS = (
     ("index", {"path": "policies/"}),
@@ -26,7 +27,7 @@ MOST_LINES = 16
 
 
 def main() -> None:
-    """Run the three steps one after the other."""
+    """Run the steps one after the other."""
     step("1. Read a folder of documents into a store", *CLI, "ingest", CORPUS, "--store", STORE)
     title("2. Use it as an agent does: an MCP client starts the server and calls its tools")
     anyio.run(use_tools)
@@ -35,6 +36,12 @@ def main() -> None:
         *(*CLI, "eval", "run", "--questions", HERE / "questions.jsonl"),
         *("--store", STORE, "--rows", "bm25", "--k", "5"),
     )
+    step(
+        "4. Beside it, a small model that pulled: 30 of the questions, replayed as they were asked",
+        *(*CLI, "eval", "replay", KEPT, "--no-shapes"),
+    )
+    print("What it shows: benchmarks/pull/README.md. One question of it, as the model saw it:")
+    print(f"  contextpull eval show {KEPT.relative_to(HERE.parent)} d16\n")
     print("Attach your own folder:  claude mcp add contextpull -- contextpull serve ./docs")
 
 

@@ -12,8 +12,11 @@ def test_public_names_stay() -> None:
     assert callable(contextpull.open_store)
     assert [tool.name for tool in tools.TOOLS] == ["search", "grep", "read", "index"]
     assert callable(tools.ToolSession)
-    assert callable(tools.anthropic_tools)
-    assert callable(tools.openai_tools)
+    assert callable(tools.call)
+    assert callable(tools.instructions)
+    assert callable(tools.to_anthropic)
+    assert callable(tools.to_openai)
+    assert callable(tools.to_mcp)
     assert callable(push.bm25_over_store)
     assert callable(push.bm25_over_passages)
     assert callable(ragbisect.load_questions)
@@ -34,6 +37,7 @@ def test_commands_stay() -> None:
         "export-chunks",
         "tools",
         "claude-md",
+        "mcp-config",
         "doctor",
         "models",
         "eval",

@@ -13,7 +13,7 @@ from contextpull import open_store
 from contextpull.config import CutSettings
 from contextpull.retrieval.rendering import MOST_CHARS
 from contextpull.store.ingest import ingest
-from contextpull.tools import TOOLS, ToolSession, anthropic_tools, mcp_tools, openai_tools
+from contextpull.tools import TOOLS, ToolSession, call, to_anthropic, to_mcp, to_openai
 from tests.conftest import tools_over, write_corpus
 from tests.properties import same_every_time
 
@@ -52,16 +52,21 @@ def test_schemas_are_valid_and_as_small_as_they_can_be(tool: Any) -> None:
 def test_every_host_gets_the_same_tools_in_its_own_shape() -> None:
     expected = [(tool.name, tool.description, tool.schema) for tool in TOOLS]
     shapes = [
-        (anthropic_tools(), {"name", "description", "input_schema"}),
-        (openai_tools(), {"type", "name", "description", "parameters", "strict"}),
-        (mcp_tools(), {"name", "description", "inputSchema"}),
+        (to_anthropic(), {"name", "description", "input_schema"}),
+        (to_openai(), {"type", "name", "description", "parameters", "strict"}),
+        (
+            [each["function"] for each in to_openai(chat=True)],
+            {"name", "description", "parameters"},
+        ),
+        (to_mcp(), {"name", "description", "inputSchema"}),
     ]
     for definitions, keys in shapes:
         assert all(definition.keys() == keys for definition in definitions)
         (schema,) = keys & {"input_schema", "parameters", "inputSchema"}
         found = [(each["name"], each["description"], each[schema]) for each in definitions]
         assert found == expected
-    assert {(each["type"], each["strict"]) for each in openai_tools()} == {("function", False)}
+    assert {(each["type"], each["strict"]) for each in to_openai()} == {("function", False)}
+    assert {each["type"] for each in to_openai(chat=True)} == {"function"}
 
 
 @pytest.mark.parametrize(
@@ -277,3 +282,53 @@ def test_hits_that_did_not_fit_are_on_the_next_page(hostile: Path) -> None:
 def test_an_error_leaves_the_session_usable(session: ToolSession) -> None:
     assert session.call("read", {"ids": "gone.md"}).is_error
     assert not session.call("read", {"ids": "guide.md"}).is_error
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"query": "cache", "limit": 1}, '{"query": "cache", "limit": 1}']
+)
+def test_a_call_without_a_session_gives_what_a_session_gives(
+    tmp_path: Path, arguments: Any
+) -> None:
+    expected = tools_over(tmp_path, FILES).call("search", {"query": "cache", "limit": 1})
+    store = open_store(tmp_path / "store")
+    assert call(store, "search", arguments) == expected
+
+
+def test_a_call_without_arguments_may_have_none_at_all(session: ToolSession) -> None:
+    assert session.call("index", "") == session.call("index", {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("{oops", '"{oops"'),
+        ('"cache"', '"cache"'),
+        ("[1, 2]", "[1, 2]"),
+        ("null", "null"),
+        ("[" * 100_000, '"' + "[" * 58 + "…"),
+        (["cache"], '["cache"]'),
+        (None, "null"),
+        (5, "5"),
+    ],
+)
+def test_arguments_that_are_no_object_are_told_so(
+    session: ToolSession, arguments: Any, shown: str
+) -> None:
+    result = session.call("search", arguments)
+    assert result.is_error
+    assert f"search: the arguments must be one JSON object, not {shown}. A call" in result.text
+
+
+def test_only_a_session_tells_that_text_it_has_shown_was_changed(tmp_path: Path) -> None:
+    session = tools_over(tmp_path, FILES)
+    store = open_store(tmp_path / "store")
+    before = session.call("read", {"ids": "notes.txt"})
+    write_corpus(tmp_path / "docs", {"notes.txt": "Other notes about the cache.\n"})
+    ingest(tmp_path / "docs", tmp_path / "store")
+    after = session.call("read", {"ids": "notes.txt"})
+    alone = call(store, "read", {"ids": "notes.txt"})
+    assert "Other notes" in after.text
+    assert after.data == alone.data != before.data
+    assert "CHANGED" in after.text
+    assert "CHANGED" not in alone.text

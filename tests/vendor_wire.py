@@ -33,12 +33,17 @@ def read_anthropic(body: dict[str, Any]) -> Read:
             said = "".join(block.get("text", "") for block in message["content"])
             talk.append(("assistant", said))
             continue
-        for block in message["content"]:
+        for block in _blocks(message["content"]):
             if block["type"] == "tool_result":
                 talk.append(("tool", block["content"]))
             else:
                 talk.append(("user", block["text"]))
-    return "".join(block["text"] for block in body.get("system", [])), talk
+    return "".join(block["text"] for block in _blocks(body.get("system", []))), talk
+
+
+def _blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What Anthropic takes as text or as blocks, as blocks."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def read_responses(body: dict[str, Any]) -> Read:

@@ -32,6 +32,10 @@ def main() -> None:
         assert "a.md#cache" in found, found
         schema = run(command, "golden", "check", "--schema", cwd=outside)
         assert "expected" in schema, schema
+        page = "import contextpull as c, pathlib as p; print(*p.Path(c.__path__[0]).rglob('*.css'))"
+        assert "report.css" in run(str(python), "-c", page, cwd=outside), (
+            "the report's page is not there"
+        )
         missing = "from contextpull.eval.statistics import require_numpy; require_numpy()"
         refused = subprocess.run(
             [str(python), "-c", missing], cwd=outside, capture_output=True, text=True, check=False

@@ -34,7 +34,7 @@ from contextpull.eval.table import render_table
 from contextpull.retrieval.grep import grep
 from contextpull.retrieval.search import search
 from contextpull.store import Snapshot
-from contextpull.tools import DISCIPLINE, ToolSession, mcp_tools
+from contextpull.tools import DISCIPLINE, ToolSession, to_mcp
 
 CLI = [sys.executable, "-m", "contextpull"]
 CONTRIVED_QUERIES = ("the of and to in", "a " * 1000, '"the" "of"', '* ( " AND', "e" * 2000)
@@ -241,7 +241,7 @@ def tokens(store: Path, tokenizer: Path | None) -> str:
     questions = ("how do I clear the cache", "UV_CACHE_DIR", "python version for a project")
     hits = [session.call("search", {"query": query, "limit": 10}).text for query in questions]
     count = counter(tokenizer)
-    listed = json.dumps(mcp_tools(), ensure_ascii=False)
+    listed = json.dumps(to_mcp(), ensure_ascii=False)
     rows = [
         (
             "tool list and discipline",

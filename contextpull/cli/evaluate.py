@@ -5,6 +5,7 @@ import click
 from contextpull.cli.generate import generate_command
 from contextpull.cli.judged import beir_command
 from contextpull.cli.judging import judge_command
+from contextpull.cli.reporting import report_command
 from contextpull.cli.running import run_command
 from contextpull.cli.runs import (
     compare_command,
@@ -13,6 +14,7 @@ from contextpull.cli.runs import (
     show_command,
 )
 from contextpull.cli.streams import parse_stream_command
+from contextpull.cli.viewing import view_command
 
 
 @click.group(name="eval")
@@ -30,6 +32,8 @@ for _command in (
     replay_command,
     compare_command,
     publish_command,
+    report_command,
+    view_command,
     judge_command,
     generate_command,
     beir_command,

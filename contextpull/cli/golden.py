@@ -2,6 +2,8 @@
 
 import click
 
+from contextpull.cli.golden_builds import sweep_command
+from contextpull.cli.golden_chunking import chunking_command
 from contextpull.cli.golden_files import check_command, convert_command, label_command
 from contextpull.cli.golden_measuring import cutoff_command, report_command
 from contextpull.cli.golden_writing import write_command
@@ -22,5 +24,7 @@ for _command in (
     convert_command,
     report_command,
     cutoff_command,
+    sweep_command,
+    chunking_command,
 ):
     golden_group.add_command(_command)

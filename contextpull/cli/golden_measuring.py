@@ -83,7 +83,10 @@ Exit code: 0 with a cut-off, 1 where the data support none, 2 when nothing could
 """
 
 
-def _cutoffs(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
+def whole_numbers(
+    _context: click.Context, _parameter: click.Parameter, value: str
+) -> tuple[int, ...]:
+    """The whole numbers in the value of an option, separated by commas."""
     try:
         return tuple(int(each) for each in value.split(","))
     except ValueError:
@@ -112,7 +115,12 @@ _by_option = click.option(
 )
 @_by_option
 @click.option(
-    "--k", "cutoffs", default="1,3,5,10", show_default=True, callback=_cutoffs, help="Cut-offs."
+    "--k",
+    "cutoffs",
+    default="1,3,5,10",
+    show_default=True,
+    callback=whole_numbers,
+    help="Cut-offs.",
 )
 @embedder_option
 @reranker_option

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from contextpull import __version__
-from contextpull.cli.attach import claude_md_command, tools_command
+from contextpull.cli.attach import claude_md_command, mcp_config_command, tools_command
 from contextpull.cli.doctor import doctor_command
 from contextpull.cli.evaluate import eval_group
 from contextpull.cli.export import export_command
@@ -66,6 +66,7 @@ for _command in (
     export_command,
     tools_command,
     claude_md_command,
+    mcp_config_command,
     doctor_command,
     models_group,
     eval_group,

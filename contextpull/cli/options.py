@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,13 +70,42 @@ api_key_option = click.option(
 )
 
 
+def watch_options(command: _Command) -> _Command:
+    """Whether to follow the folder, and how."""
+    options = (
+        click.option("--watch", is_flag=True, help="Follow the folder: read what changes."),
+        click.option(
+            "--watch-poll",
+            type=click.FloatRange(0.1, 86_400),
+            metavar="SECONDS",
+            help="Follow it by looking through it so often, where the system does not tell of"
+            " changes. Known network file systems are recognised.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _joined(_context: click.Context, _option: click.Parameter, rules: Sequence[str]) -> str | None:
+    return ",".join(rules) if rules else None
+
+
 def cut_options(command: _Command) -> _Command:
-    """How documents are cut; what is not given stays as the store was made."""
+    """How documents are read and cut; what is not given stays as the store was made."""
     options = (
         click.option("--heading-depth", type=int, help="Headings of levels 1 to this cut.  [6]"),
         click.option("--max-chars", type=int, help="Longer sections are split.  [2000]"),
         click.option("--hard-max-chars", type=int, help="Longer code is split.  [8000]"),
         click.option("--min-chars", type=int, help="Shorter fragments are merged.  [40]"),
+        click.option(
+            "--read-as",
+            multiple=True,
+            callback=_joined,
+            metavar="PATTERN=FORMAT",
+            help="Read files that have a reader as another format than their names say:"
+            " '*.txt=rst'; may be given several times. '' goes by the names again.",
+        ),
     )
     for option in reversed(options):
         command = option(command)

@@ -104,6 +104,12 @@ close_gold_option = click.option(
     is_flag=True,
     help="Sections with exactly the text of a gold section count as that gold too, once.",
 )
+by_shape_option = click.option(
+    "--by-shape/--no-shapes",
+    "by_shape",
+    default=True,
+    help="Show each row by shape too, or over all questions only.  [default: --by-shape]",
+)
 rounds_option = click.option(
     "--rounds",
     default=10_000,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
     RowModels,
+    by_shape_option,
     close_gold_option,
     open_rows,
     rounds_option,
@@ -129,6 +131,7 @@ _HERE = click.Path(path_type=Path)
     type=click.IntRange(min=1),
     help="How many sections each answer may hold.",
 )
+@by_shape_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 @seed_option
 @rounds_option
@@ -250,7 +253,8 @@ class _Run:
 
         beside = compared_with_best_push(self.rows, self._push_names, self._settings)
         report = full_report(self.rows, self._agents, beside, self._settings, self._closed)
-        table = render_run(self.rows, self._agents, beside, self._closed)
+        model = self._options["model"]
+        render = partial(render_run, self.rows, self._agents, beside, self._closed, model)
         if self._options["out"]:
             write_run(
                 self._options["out"],
@@ -259,12 +263,12 @@ class _Run:
                 rows=self.rows,
                 failures=self._failures,
                 report=report,
-                table=table,
+                table=render(),
             )
         if self._options["as_json"]:
             click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
         else:
-            click.echo(table, nl=False)
+            click.echo(render(by_shape=self._options["by_shape"]), nl=False)
 
     def _manifest(self) -> dict[str, Any]:
         from contextpull import __version__

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from contextpull.cli.options import json_option
-from contextpull.cli.rows import rounds_option, seed_option
+from contextpull.cli.rows import by_shape_option, rounds_option, seed_option
 
 _RUN = click.Path(path_type=Path)
 _MOST_DIFFERENCES = 10
@@ -32,9 +32,10 @@ def show_command(run: Path, question: str) -> None:
 
 @click.command("replay")
 @click.argument("run", type=_RUN)
+@by_shape_option
 @json_option
 @click.pass_context
-def replay_command(context: click.Context, run: Path, as_json: bool) -> None:
+def replay_command(context: click.Context, run: Path, by_shape: bool, as_json: bool) -> None:
     """Score a kept run anew and print it: nobody is asked, and no corpus is needed.
 
     The rankings of push rows and the transcripts of agents are taken from the run's folder, as
@@ -49,7 +50,7 @@ def replay_command(context: click.Context, run: Path, as_json: bool) -> None:
     from contextpull.eval.replaying import replay
     from contextpull.eval.run_directory import load_run, open_ledger
 
-    found = replay(load_run(run), open_ledger(run))
+    found = replay(load_run(run), open_ledger(run), by_shape=by_shape)
     if as_json:
         click.echo(json.dumps(found.report, ensure_ascii=False, allow_nan=False, indent=2))
     else:

@@ -1,7 +1,6 @@
 """`contextpull serve`."""
 
 import os
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from contextpull.cli.options import (
     mode_option,
     reranker_option,
     snippets_option,
+    watch_options,
 )
 from contextpull.config import Mode, Snippets, cache_folder
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 @click.command("serve")
-@click.argument("path", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument(
+    "path", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     help="The store's folder.  [.contextpull here, or one in your cache]",
 )
 @click.option("--no-ingest", is_flag=True, help="Serve the store as it is; do not read the folder.")
+@watch_options
 @snippets_option
 @mode_option
 @embedder_option
@@ -48,9 +51,11 @@ if TYPE_CHECKING:
 )
 @http_options
 def serve_command(
-    path: Path,
+    path: Path | None,
     store: Path | None,
     no_ingest: bool,
+    watch: bool,
+    watch_poll: float | None,
     snippets: Snippets,
     mode: Mode | None,
     embedder: str | None,
@@ -61,8 +66,10 @@ def serve_command(
 ) -> None:
     """Serve a folder of documents, or a store, to one MCP client over stdio, or to many over HTTP.
 
-    The folder is read into a store first, or brought up to date behind the scenes while the
-    client already asks. Standard output carries the protocol and nothing else.
+    Without PATH it is the folder that the store here was read from, else this folder itself. It is
+    read into a store first, or brought up to date behind the scenes while the client already asks.
+    With --watch the server goes on following it: what is written there is found a moment later,
+    and clients that subscribed are told. Standard output carries the protocol and nothing else.
 
     With --http it listens on this machine alone, unless --host says otherwise; then somebody must
     say who may come in: --tokens, an identity provider, or --no-auth.
@@ -72,25 +79,33 @@ def serve_command(
     \b
     Examples:
       claude mcp add contextpull -- contextpull serve ./docs
-      contextpull serve .contextpull
+      contextpull serve
+      contextpull serve ./docs --watch
       contextpull serve ./docs --embedder bge-small-en-v1.5
       contextpull serve ./docs --http --tokens tokens.jsonl
       contextpull serve ./docs --http --host 0.0.0.0 --allow-host docs.example --tokens team.jsonl
     """
     from contextpull.retrieval.models import Models
-    from contextpull.server.corpus import Corpus, Vectors
-    from contextpull.store.database import FILE
+    from contextpull.server.corpus import Corpus, Vectors, Watching
+    from contextpull.server.hosting.places import served
 
     if not http["http"]:
         check_unused(http)
     models = Models(embedder=embedder, reranker=reranker, api_key=api_key)
-    if (path / FILE).is_file():
-        corpus = Corpus(path, None)
+    cache = cache_folder(os.environ)
+    folder, where = served(path, store, DEFAULT_STORE, cache)
+    watching = Watching(watch_poll) if watch or watch_poll else None
+    if watching and (folder is None or no_ingest):
+        raise click.UsageError(
+            "--watch follows a folder of documents: name that folder, without --no-ingest."
+        )
+    if folder is None:
+        corpus = Corpus(where, None)
     else:
-        where = store or _store_for(path)
-        click.echo(f"contextpull: serving {path} from the store {where}", err=True)
-        vectors = Vectors(embedder, api_key, cache_folder(os.environ) / "vectors")
-        corpus = Corpus(where, None if no_ingest else path, vectors=vectors)
+        click.echo(f"contextpull: serving {folder} from the store {where}", err=True)
+        vectors = Vectors(embedder, api_key, cache / "vectors")
+        root = None if no_ingest else folder
+        corpus = Corpus(where, root, vectors=vectors, watching=watching)
     options: dict[str, Any] = {
         "snippets": snippets,
         "mode": mode,
@@ -117,25 +132,3 @@ def _serve_http(corpus: "Corpus", options: dict[str, Any], http: dict[str, Any])
         oauth=oauth_settings(http),
         without_auth=http["no_auth"],
     )
-
-
-def _store_for(root: Path) -> Path:
-    """`.contextpull` here, unless it holds another corpus or cannot be made: then in the cache.
-
-    Hosts start servers in folders of their own choice, several in the same.
-    """
-    from contextpull.errors import StoreDamaged, StoreError, StoreNotFound
-    from contextpull.store.database import FILE, Database
-
-    resolved = root.resolve()
-    try:
-        if Path(Database(DEFAULT_STORE / FILE).root) == resolved:
-            return DEFAULT_STORE
-    except (StoreNotFound, StoreDamaged):
-        place = DEFAULT_STORE if DEFAULT_STORE.exists() else DEFAULT_STORE.parent
-        if os.access(place, os.W_OK):
-            return DEFAULT_STORE
-    except StoreError:
-        pass  # a newer program's store is left to it
-    name = blake2b(os.fsencode(resolved), digest_size=6).hexdigest()
-    return cache_folder(os.environ) / f"{resolved.name or 'root'}-{name}"

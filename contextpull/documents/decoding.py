@@ -30,6 +30,8 @@ _CODE_PAGES = (
     *("cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "tis_620"),
     *("iso8859_2", "iso8859_5", "cp850", "cp866", "mac_roman"),
 )
+_SAME_COHERENCE = 0.02
+"""Two pages closer than this are told apart by nothing but how common they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ def _decode_legacy(data: bytes, telling: int) -> Decoded:
     best = matches.best()
     if best is None:
         raise DocumentError("text in an encoding that could not be recognised; save it as UTF-8")
-    equal = [each for each in matches if _fitness(each) == _fitness(best)]
-    names = {name for each in equal for name in each.could_be_from_charset}
+    fitting = [each for each in matches if _fits_as_well(each, best)]
+    names = {name for each in fitting for name in each.could_be_from_charset}
     encoding = next((page for page in _CODE_PAGES if page in names), best.encoding)
     text = data.decode(encoding, errors="replace")
     return Decoded(text, (f"not UTF-8: read as {encoding}",))
@@ -113,5 +115,6 @@ def _lines_around(data: bytes, offset: int) -> bytes:
     return sample if whole else sample[:last_line]
 
 
-def _fitness(match: "CharsetMatch") -> tuple[float, float]:
-    return match.chaos, match.coherence
+def _fits_as_well(match: "CharsetMatch", best: "CharsetMatch") -> bool:
+    """Whether a page explains the bytes no worse, as far as can be told."""
+    return match.chaos <= best.chaos and match.coherence >= best.coherence - _SAME_COHERENCE

@@ -24,6 +24,8 @@ _VENDORED = frozenset(
     {"node_modules", "bower_components", "vendor", "third_party", "site-packages", "venv"}
 )
 _CACHES = frozenset({"__pycache__"})
+_RULING = frozenset({*_IGNORE_FILES, ".git"})
+"""Names whose coming and going changes which rules hold."""
 _ANYTHING = re.compile(r"^(!?)(?:\*|/?\*\*(?:/\*\*?)*)(/?)\s*$")
 _BELOW = re.compile(r"^(.*[^/])/\*\*(/?)\s*$")
 _DEEPEST = 100
@@ -48,6 +50,8 @@ class SkippedFile:
 
     path: str
     reason: str
+    is_fault: bool = False
+    """Whether it is left out since something is wrong, and not because it is no document."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,29 @@ class Discovery:
 
     files: list[SourceFile] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
+    folders: "dict[str, tuple[_Rules, ...] | None]" = field(default_factory=dict, compare=False)
+    """Folders whose entries decide what is found, by location, with the rules that hold in each;
+    None for one above the corpus, in which only ignore files count."""
+    left_out: str = field(default="", compare=False)
+
+    def concerns(self, location: str) -> bool:
+        """Whether what came, changed or went at this place may change what is found."""
+        folder, name = os.path.split(location)
+        if location in self.folders or (folder in self.folders and name in _RULING):
+            return True
+        rules = self.folders.get(folder)
+        if rules is None or location == self.left_out or name in _CACHES:
+            return False
+        if Path(location).is_symlink():
+            return True  # links of the corpus may go through one that is hidden
+        hidden = name.startswith(".")
+        return not hidden and not _verdict(rules, location, Path(location).is_dir())
+
+    def decides_folders(self, location: str) -> bool:
+        """Whether something at this place that `concerns` the corpus may change its folders."""
+        path = Path(location)
+        is_known = location in self.folders or path.name in _RULING
+        return is_known or path.is_dir() or path.is_symlink()
 
 
 def discover(root: Path, leave_out: Path | None = None) -> Discovery:
@@ -73,7 +100,9 @@ def discover(root: Path, leave_out: Path | None = None) -> Discovery:
     if not os.access(root, os.R_OK | os.X_OK):
         raise InvalidInput(f"The folder {str(root)!r} cannot be read: check its permissions.")
     walk = _Walk(root.resolve(), str(leave_out.resolve()) if leave_out else "")
-    walk.folder(str(walk.root), "", _rules_above(walk.root))
+    above = _folders_above(walk.root)
+    walk.found.folders.update(dict.fromkeys(map(str, above)))
+    walk.folder(str(walk.root), "", _rules_above(walk.root, above))
     walk.found.files.sort(key=lambda file: file.path)
     walk.found.skipped.sort(key=lambda file: file.path)
     return walk.found
@@ -115,8 +144,7 @@ class _Rules:
 class _Walk:
     def __init__(self, root: Path, leave_out: str) -> None:
         self.root = root
-        self.leave_out = leave_out
-        self.found = Discovery()
+        self.found = Discovery(left_out=leave_out)
         self._taken: set[str] = set()
 
     def folder(self, location: str, prefix: str, rules: tuple[_Rules, ...]) -> None:
@@ -124,14 +152,15 @@ class _Walk:
             with os.scandir(location) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
-            self._skip(prefix or ".", f"cannot be read: {error.strerror}")
+            self._skip(prefix or ".", f"cannot be read: {error.strerror}", is_fault=True)
             return
         own = tuple(_rules_in(location, _ignore_files(entries)))
         for rule in own:
             for line in rule.refused:
                 reason = f"pattern {readable_name(line)!r} cannot be applied"
-                self._skip(prefix + rule.name, reason)
+                self._skip(prefix + rule.name, reason, is_fault=True)
         rules = (*own, *rules)
+        self.found.folders[location] = rules
         for entry in entries:
             if not entry.name.startswith("."):
                 self._entry(entry, prefix + readable_name(entry.name), rules)
@@ -141,18 +170,18 @@ class _Walk:
             is_link = entry.is_symlink()
             is_folder = entry.is_dir(follow_symlinks=False)
         except OSError as error:
-            self._skip(path, f"cannot be read: {error.strerror}")
+            self._skip(path, f"cannot be read: {error.strerror}", is_fault=True)
             return
         verdict = _verdict(rules, entry.path, is_folder)
         if verdict is True or (is_folder and entry.name in _CACHES):
             return
-        if entry.path == self.leave_out:
+        if entry.path == self.found.left_out:
             return
         if is_folder:
             if entry.name in _VENDORED and verdict is None:
                 self._skip(path + "/", "a vendored folder; name it with ! in .contextpullignore")
             elif path.count("/") >= _DEEPEST:
-                self._skip(path + "/", f"nested deeper than {_DEEPEST} folders")
+                self._skip(path + "/", f"nested deeper than {_DEEPEST} folders", is_fault=True)
             else:
                 self.folder(entry.path, path + "/", rules)
         elif not is_link or self._link_stays_inside(entry, path):
@@ -162,7 +191,7 @@ class _Walk:
         try:
             target = Path(entry.path).resolve(strict=True)
         except (OSError, RuntimeError):
-            self._skip(path, "a broken link")
+            self._skip(path, "a broken link", is_fault=True)
             return False
         if not target.is_relative_to(self.root):
             self._skip(path, "a link out of the corpus")
@@ -170,13 +199,14 @@ class _Walk:
         if target.is_dir():
             self._skip(path, "a link to a folder of the corpus, which is read in its own place")
             return False
+        self.found.folders.setdefault(str(target.parent), ())  # may be one that is not walked
         return True
 
     def _file(self, entry: os.DirEntry[str], path: str) -> None:
         try:
             status = entry.stat()
         except OSError as error:
-            self._skip(path, f"cannot be read: {error.strerror}")
+            self._skip(path, f"cannot be read: {error.strerror}", is_fault=True)
             return
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "not a regular file")
@@ -185,15 +215,15 @@ class _Walk:
                 path, f"no reader for {Path(path).suffix.lower() or 'a name without suffix'}"
             )
         elif path in self._taken:
-            self._skip(path, "another file has the same readable name")
+            self._skip(path, "another file has the same readable name", is_fault=True)
         else:
             self._taken.add(path)
             self.found.files.append(
                 SourceFile(path, entry.path, status.st_size, status.st_mtime_ns)
             )
 
-    def _skip(self, path: str, reason: str) -> None:
-        self.found.skipped.append(SkippedFile(path, reason))
+    def _skip(self, path: str, reason: str, *, is_fault: bool = False) -> None:
+        self.found.skipped.append(SkippedFile(path, reason, is_fault))
 
 
 def _verdict(rules: tuple[_Rules, ...], location: str, is_folder: bool) -> bool | None:
@@ -249,17 +279,25 @@ def _exact(line: str) -> str:
     return _BELOW.sub(r"\1/**/*\2", _ANYTHING.sub(r"\1?*\2", line))
 
 
-def _rules_above(root: Path) -> tuple[_Rules, ...]:
-    """The `.gitignore` rules between the corpus and the top of its git checkout.
+def _folders_above(root: Path) -> list[Path]:
+    """The folders between the corpus and the top of its git checkout; none outside of one."""
+    folders: list[Path] = []
+    if (root / ".git").exists():
+        return []
+    for folder in root.parents:
+        folders.append(folder)
+        if (folder / ".git").exists():
+            return folders
+    return []
+
+
+def _rules_above(root: Path, folders: list[Path]) -> tuple[_Rules, ...]:
+    """The `.gitignore` rules of the folders above the corpus.
 
     A folder that these rules leave out was named by the user all the same: then they do not count.
     """
     rules: list[_Rules] = []
-    if (root / ".git").exists():
-        return ()
-    for folder in root.parents:
+    for folder in folders:
         if (folder / ".gitignore").is_file() and not (folder / ".gitignore").is_symlink():
             rules.extend(_rules_in(str(folder), {".gitignore"}))
-        if (folder / ".git").exists():
-            return () if _verdict(tuple(rules), str(root), is_folder=True) else tuple(rules)
-    return ()
+    return () if _verdict(tuple(rules), str(root), is_folder=True) else tuple(rules)

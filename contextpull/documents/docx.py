@@ -216,8 +216,8 @@ class _Writer:
         """The paragraphs in a cell, a note or a margin; a table in it gives a line a row."""
         for element in () if parent is None else _blocks_of(parent):
             if local(element) == "tbl":
-                for row in _inside(element, "tr"):
-                    yield ", ".join(" ".join(self._texts(cell)) for cell in _inside(row, "tc"))
+                for row in self._cells(element):
+                    yield ", ".join(cell.text for cell in row)
             elif text := _read(element).text:
                 label, _ = self._label(element, attribute(child(element, "pPr", "pStyle"), "val"))
                 yield f"{label} {text}" if label else text

@@ -23,7 +23,7 @@ _PREFORMATTED = frozenset({"pre", "xmp", "listing", "plaintext"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _NO_CONTENT = re.compile(
     r"(?<![\w-])(?:linenos|lineno|linenodiv|line-numbers-rows|mw-editsection|headerlink|hash-link"
-    r"|anchorjs-link|anchor-link|permalink|mw-portlet|catlinks|toc)(?![\w-])"
+    r"|anchorjs-link|anchor-link|permalink|mw-portlet|catlinks|sortkey|toc)(?![\w-])"
 )
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _LANGUAGE = re.compile(r"(?<![\w-])(?:language|lang|highlight)-(?:source-)?([\w+#.-]+)")
@@ -323,12 +323,12 @@ def _table_rows(table: LexborNode) -> tuple[list[list[LexborNode]], int, str]:
 
 
 def _is_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
-    """Whether a table holds data: header cells tell so, else two rows and columns of plain text."""
+    """Whether a table holds data: header cells tell so, else two rows of two cells with text."""
     if table.attributes.get("role") in {"presentation", "none"}:
         return False
     if any(cell.tag == "th" for row in rows for cell in row):
         return True
-    is_grid = sum(len(row) > 1 for row in rows) > 1
+    is_grid = sum(sum(map(has_text, row)) > 1 for row in rows) > 1
     return is_grid and not any(
         cell.css_first("table, h1, h2, h3, h4, h5, h6, pre, hr") is not None
         for row in rows

@@ -1,108 +1,45 @@
-"""PDF files, read in a process of their own.
+"""PDF files as a clean text, page by page."""
 
-A file of five kilobytes can draw one letter a billion times, and no library for PDF files stops at
-that. So the reader works in a child process, whose memory is bounded and which is ended when it
-takes too long over a page.
-"""
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import NamedTuple
 
-import atexit
-import os
-import pickle
-import subprocess
-import sys
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from threading import Lock
+import pypdfium2
+import pypdfium2.raw as pdfium
 
-import pypdfium2  # noqa: F401 - without it, the extra is named before a process is started
-
+from contextpull.documents.composing import Composer
+from contextpull.documents.pdf_headings import Heads, heads_of, title_of
+from contextpull.documents.pdf_layout import Line, regions
+from contextpull.documents.pdf_prose import Habits, Prose, habits_of, paragraphs
+from contextpull.documents.pdf_tables import Region, Table, region_of
+from contextpull.documents.pdf_text import MOST_CHARS, page_text
 from contextpull.errors import DocumentError
 from contextpull.types import ParsedDocument
 
-TICK = b""
-"""What the child sends at each page, before its answer."""
-_MEGABYTES = 1_500
-_SECONDS = 60
+_MOST_PAGES = 20_000
+_MOST_ENTRIES = 20_000
+_MOST_TOTAL = 20_000_000
+_FEWEST_REPEATS = 3
+_MARGIN = 0.06
+_DIGITS = re.compile(r"[0-9]{1,6}")
+_BARE_NUMBER = re.compile(r"\W*[0-9]+\W*")
+_NO_TITLES = frozenset({"", "untitled", "(anonymous)", "(unspecified)"})
 
 
-class Engine:
-    """A child process that reads file after file; started at the first, and anew when it died."""
+class Page(NamedTuple):
+    """What stands on a page, region by region, in reading order."""
 
-    def __init__(self, megabytes: int = _MEGABYTES, seconds: float = _SECONDS) -> None:
-        """`megabytes` bound the child's memory, `seconds` what it may take for one page."""
-        self._megabytes = megabytes
-        self._seconds = seconds
-        self._lock = Lock()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._owner = 0
+    regions: list[Region]
+    asides: list[Region]
+    """What runs in another direction than the rest of the page."""
+    has_image: bool
 
-    def read(self, data: bytes) -> ParsedDocument:
-        """Have the child read a file.
-
-        Raises DocumentError for what it reports, and when it dies or takes too long.
-        """
-        with self._lock:
-            try:
-                answer = self._answer(data)
-            except (EOFError, OSError) as error:
-                self._end()
-                raise DocumentError(
-                    f"its pages are too much to read in {self._megabytes:,} MB of memory and"
-                    f" {self._seconds:g} s a page; print it to a new PDF file and ingest that"
-                ) from error
-        if isinstance(answer, ParsedDocument):
-            return answer
-        raise DocumentError(answer)
-
-    def close(self) -> None:
-        """End the child, if there is one."""
-        with self._lock:
-            self._end()
-
-    def _answer(self, data: bytes) -> ParsedDocument | str:
-        child = self._running()
-        assert child.stdin is not None
-        assert child.stdout is not None
-        with (
-            Connection(os.dup(child.stdin.fileno()), readable=False) as to_child,
-            Connection(os.dup(child.stdout.fileno()), writable=False) as from_child,
-        ):
-            to_child.send_bytes(data)
-            while from_child.poll(self._seconds):
-                answer = from_child.recv_bytes()
-                if answer != TICK:
-                    result: ParsedDocument | str = pickle.loads(answer)
-                    return result
-        raise TimeoutError
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._owner != os.getpid():  # a worker that was forked shares no child
-            self._child, self._owner = None, os.getpid()
-        if self._child is None or self._child.poll() is not None:
-            self._end()
-            # -P: no module of the folder that happens to be the current one.
-            command = [sys.executable, "-P", "-m", "contextpull.documents.pdf_child"]
-            self._child = subprocess.Popen(
-                [*command, str(self._megabytes)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        return self._child
-
-    def _end(self) -> None:
-        if self._child is None or self._owner != os.getpid():
-            return
-        self._child.kill()
-        for stream in (self._child.stdin, self._child.stdout):
-            with suppress(OSError):
-                stream.close()  # type: ignore[union-attr]
-        self._child.wait()
-        self._child = None
-
-
-_ENGINE = Engine()
-atexit.register(_ENGINE.close)
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text is on it."""
+        return not self.regions
 
 
 def read_pdf(data: bytes) -> ParsedDocument:
@@ -111,7 +48,202 @@ def read_pdf(data: bytes) -> ParsedDocument:
     Headings come from the outline where its titles are found on their pages, else from fonts; a
     file without any has a heading `Page 41` a page, with the anchor `page=41`. What repeats in the
     margins of most pages stands once. Nothing that the file links or attaches is opened.
-    Raises DocumentError for what is no PDF file, needs a password, was scanned without a text
-    layer, or is too much to read.
+    A file of five kilobytes can draw one letter a billion times, and no library for PDF files
+    stops at that: whoever reads what strangers made does so in a process of bounded memory.
+    Raises DocumentError for what is no PDF file, needs a password, or was scanned without a text
+    layer.
     """
-    return _ENGINE.read(data)
+    document = _opened(data)
+    try:
+        pages, warnings = _pages(document)
+        entries = list(_outline(document))
+        about = document.get_metadata_dict()
+    except (pypdfium2.PdfiumError, ValueError) as error:
+        raise DocumentError(f"damaged: its pages cannot be read ({error})") from error
+    finally:
+        document.close()
+    _check_text(pages)
+    pages = _without_margins(pages)
+    warnings += _empty_pages(pages)
+    composer = Composer()
+    heads = heads_of([page.regions for page in pages], entries)
+    _compose(pages, heads, composer)
+    return composer.document(
+        title="" if _plain(about.get("Title", "")) in _NO_TITLES else _plain(about["Title"]),
+        description=_plain(about.get("Subject", "")),
+        keywords=_plain(about.get("Keywords", "")),
+        warnings=warnings,
+    )
+
+
+def _opened(data: bytes) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
+            raise DocumentError("encrypted; save it without a password and ingest again") from error
+        raise DocumentError(f"not a readable PDF file ({error})") from error
+
+
+def _outline(document: pypdfium2.PdfDocument) -> Iterator[tuple[int, str]]:
+    """The level, from 0, and the title of its entries; up to the first that is broken."""
+    try:
+        for entry in islice(document.get_toc(max_depth=6), _MOST_ENTRIES):
+            yield entry.level, entry.get_title()
+    except (pypdfium2.PdfiumError, ValueError):
+        return
+
+
+def _pages(document: pypdfium2.PdfDocument) -> tuple[list[Page], list[str]]:
+    pages: list[Page] = []
+    warnings: list[str] = []
+    total = 0
+    for number in range(min(len(document), _MOST_PAGES)):
+        try:
+            page = document[number]
+        except pypdfium2.PdfiumError:
+            warnings.append(f"page {number + 1} cannot be read")
+            pages.append(Page([], [], has_image=False))
+            continue
+        text = page_text(page.raw)
+        page.close()
+        if text.is_cut:
+            warnings.append(f"page {number + 1} has more than {MOST_CHARS:,} characters")
+        found = [[region_of(each, text.rules) for each in regions(words)] for words in text.words]
+        total += text.chars
+        main, *others = found or [[]]
+        asides = [region for direction in others for region in direction]
+        pages.append(Page(main, asides, text.has_image))
+        if total > _MOST_TOTAL:
+            break
+    if len(pages) < len(document):
+        warnings.append(f"only the first {len(pages):,} of {len(document):,} pages are read")
+    return pages, warnings
+
+
+def _check_text(pages: list[Page]) -> None:
+    if all(page.is_empty for page in pages) and any(page.has_image for page in pages):
+        raise DocumentError(
+            "scanned: its pages are images without text; add a text layer with an OCR program"
+            " (for instance ocrmypdf) and ingest again"
+        )
+
+
+def _empty_pages(pages: list[Page]) -> list[str]:
+    empty = [at for at, page in enumerate(pages, 1) if page.has_image and page.is_empty]
+    if not empty:
+        return []
+    shown = ", ".join(map(str, empty[:10])) + (" …" if len(empty) > 10 else "")
+    return [f"no text on {len(empty)} pages with images (scanned?): {shown}"]
+
+
+def _without_margins(pages: list[Page]) -> list[Page]:
+    """Leave out what stands in the margins of most pages, but for its first time.
+
+    Numbers that count the pages are the same on all; bare ones are left out altogether.
+    """
+    margins = [list(_margin_lines(pages, at)) for at in range(len(pages))]
+    seen = Counter(key for lines in margins for key in {key for key, _ in lines})
+    bound = max(_FEWEST_REPEATS, len(pages) // 2)
+    shown: set[str] = set()
+    kept = []
+    for page, lines in zip(pages, margins, strict=True):
+        dropped: set[int] = set()
+        for key, line in lines:
+            if seen[key] >= bound and (key in shown or _BARE_NUMBER.fullmatch(line.text)):
+                dropped.add(id(line))
+            shown.add(key)
+        left = [
+            region._replace(parts=[each for each in region.parts if id(each) not in dropped])
+            for region in page.regions
+        ]
+        kept.append(page._replace(regions=[region for region in left if region.parts]))
+    return kept
+
+
+def _lines_of(page: Page) -> Iterator[Line]:
+    """Its lines, tables aside."""
+    for region in page.regions:
+        yield from (each for each in region.parts if isinstance(each, Line))
+
+
+def _margin_lines(pages: list[Page], at: int) -> Iterator[tuple[str, Line]]:
+    """Lines near the upper and the lower edge of a page's text, each with what it has in common.
+
+    That is its text, with numbers counted from that of the page.
+    """
+    lines = sorted(_lines_of(pages[at]), key=lambda line: line.top)
+    if not lines:
+        return
+    margin = _MARGIN * (lines[-1].bottom - lines[0].top)
+    for line in lines:
+        if line.bottom - lines[0].top < margin or lines[-1].bottom - line.top < margin:
+            yield _DIGITS.sub(lambda number: f"#{int(number[0]) - at}", line.text), line
+
+
+def _compose(pages: list[Page], heads: Heads, composer: Composer) -> None:
+    habits = habits_of(line for page in pages for line in _lines_of(page))
+    for number, page in enumerate(pages, start=1):
+        composer.start_page(number)
+        if heads.is_empty and page.regions:
+            composer.heading(1, f"Page {number}", f"page={number}")
+        writer = _Writer(composer, heads, habits, number)
+        for region in [*page.regions, *page.asides]:
+            writer.region(region)
+
+
+class _Writer(NamedTuple):
+    """Writes the regions of one page."""
+
+    composer: Composer
+    heads: Heads
+    habits: Habits
+    page: int
+
+    def region(self, region: Region) -> None:
+        for kind, parts in groupby(region.parts, key=self._kind):
+            run = list(parts)
+            lines = [each for each in run if isinstance(each, Line)]
+            if kind == "heading":
+                for level, title in self._titles(lines):
+                    self.composer.heading(level, title)
+            elif kind == "text":
+                for each in paragraphs(lines, region.left, region.right, self.habits):
+                    self._paragraph(each)
+            for table in (each for each in run if isinstance(each, Table)):
+                self.composer.table(table.rows[0], table.rows[1:])
+
+    def _kind(self, each: Line | Table) -> str:
+        if isinstance(each, Table):
+            return "table"
+        return "heading" if self.heads.level(self.page, each) else "text"
+
+    def _titles(self, lines: list[Line]) -> Iterator[tuple[int, str]]:
+        """Headings; lines of one level that follow each other closely are one."""
+        levels = [self.heads.level(self.page, line) for line in lines]
+        title = ""
+        for at, line in enumerate(lines):
+            goes_on = at and levels[at] == levels[at - 1] and _is_wrapped(lines[at - 1], line)
+            if title and not goes_on:
+                yield levels[at - 1], title
+                title = ""
+            title = f"{title} {title_of(line)}".strip()
+        if title:
+            yield levels[-1], title
+
+    def _paragraph(self, paragraph: Prose) -> None:
+        if paragraph.kind == "code":
+            self.composer.code(paragraph.text)
+        elif paragraph.kind == "item":
+            self.composer.item(paragraph.text)
+        else:
+            self.composer.prose(paragraph.text)
+
+
+def _is_wrapped(above: Line, below: Line) -> bool:
+    is_close = below.top - above.bottom < 0.5 * (above.bottom - above.top)
+    return is_close and above.size == below.size and not title_of(below)[:1].isdigit()
+
+
+def _plain(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -11,6 +11,7 @@ from contextpull.documents.pdf_layout import Line, is_label
 _WORD = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]{2,})*")
 _SPLIT_WORD = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
 _REST = re.compile(r"[^\W\d_]+")
+_HYPHENED = re.compile(r"\w-$")
 _BULLETS = re.compile(r"[•◦▪■●○‣➢✓·]\s*|[-–—*o]\s+")
 _GAP = 0.7
 """Lines further apart than this part of their height belong to two paragraphs."""
@@ -112,9 +113,11 @@ def _joined(text: str, line: str, is_ended: bool, vocabulary: frozenset[str]) ->
     if broken and rest and rest[0][0].islower():
         whole, hyphened = broken[1] + rest[0], f"{broken[1]}-{rest[0]}"
         keeps = whole.lower() not in vocabulary and (
-            hyphened.lower() in vocabulary or "-" in broken[1]
+            hyphened.lower() in vocabulary or "-" in broken[1] or len(broken[1]) == 1
         )
         return (text if keeps else text[:-1]) + line
+    if not is_ended and line[:1].isalnum() and _HYPHENED.search(text[-2:]):
+        return text + line  # `Lucene-` and `BM25`
     return f"{text}\n{line}" if is_ended else f"{text} {line}"
 
 

@@ -67,6 +67,7 @@ def _words(text: Any, count: int) -> Iterator[tuple[int, Word]]:
     box = [0.0, 0.0, 0.0, 0.0]
     style = _Style(0, is_bold=False, is_mono=False, degrees=0)
     rectangle = pdfium.FS_RECTF()
+    place: tuple[float, ...] = ()
     for at in range(count):
         code = pdfium.FPDFText_GetUnicode(text, at)
         letter = _letter(code)
@@ -75,10 +76,12 @@ def _words(text: Any, count: int) -> Iterator[tuple[int, Word]]:
             continue
         pdfium.FPDFText_GetLooseCharBox(text, at, rectangle)
         own = _style(text, at, styles)
-        place = _turned(rectangle, own.degrees)
+        before, place = place, _turned(rectangle, own.degrees)
         if not all(-_FARTHEST < edge < _FARTHEST for edge in place):
             continue  # nowhere, or not a number
-        if letters and not is_spaced and _is_drawn_again(letter, place, letters, box, own.size):
+        is_ligature = place == before  # its letters all have the one box
+        is_within = bool(letters) and not is_spaced and not is_ligature
+        if is_within and _is_drawn_again(letter, place, letters, box, own.size):
             continue
         is_new = is_spaced or own.degrees != style.degrees or _is_apart(place, box, own.size)
         if letters and is_new:

@@ -37,9 +37,10 @@ class Replay(NamedTuple):
     """The places in the report where it is not what was kept."""
 
 
-def replay(run: SavedRun, ledger: Ledger) -> Replay:
+def replay(run: SavedRun, ledger: Ledger, *, by_shape: bool = True) -> Replay:
     """Score the rankings of push rows and the transcripts of agents again.
 
+    Without `by_shape` the table shows only figures over all questions.
     Raises EvaluationError where the folder lacks a transcript that the run was made of.
     """
     settings = Settings(**run.manifest["settings"])
@@ -54,7 +55,7 @@ def replay(run: SavedRun, ledger: Ledger) -> Replay:
     records = {name: each.record for name, each in agents.items()}
     beside = compared_with_best_push(rows, push, settings)
     report = full_report(rows, records, beside, settings, closed)
-    table = render_run(rows, records, beside, closed)
+    table = render_run(rows, records, beside, closed, run.manifest["model"], by_shape=by_shape)
     return Replay(report, table, tuple(_differences(run.report, report)))
 
 

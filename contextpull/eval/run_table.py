@@ -29,16 +29,22 @@ def render_run(
     agents: Mapping[str, Mapping[str, Any]],
     beside: BesideBestPush | None,
     closed: ClosedGold | None = None,
+    model: str | None = None,
+    *,
+    by_shape: bool = True,
 ) -> str:
-    """The rows, then every row beside the best push row, then hits, then a line an agent."""
-    parts = [render_table(rows)]
+    """The rows, then every row beside the best push row, then hits, then a line an agent.
+
+    `model` is what the agents ask. Without `by_shape` only figures over all questions are shown.
+    """
+    parts = [render_table(rows, by_shape=by_shape)]
     if closed:
         parts[0] += closing_note(closed) + "\n"
     if beside and beside.overall:
-        parts.append(_block(_beside(beside, rows[0])))
+        parts.append(_block(_beside(beside, rows[0], by_shape)))
     parts.append(_block(_hits(rows, beside)))
     if agents:
-        parts.append(_block(_agents(agents)))
+        parts.append(_block(_agents(agents, model)))
     return "\n".join(parts)
 
 
@@ -46,7 +52,9 @@ def _block(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _agents(agents: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+def _agents(agents: Mapping[str, Mapping[str, Any]], model: str | None) -> Iterable[str]:
+    if model:
+        yield f"agents ask the model {printable(model)}"
     heads = ("asked", "answered", "reads", "unread", "leakage", "calls", "tokens", "s", "$")
     lines = [Line("agent", heads)]
     lines += [Line(printable(name), _agent_cells(record)) for name, record in agents.items()]
@@ -77,9 +85,9 @@ def _agent_cells(record: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _beside(beside: BesideBestPush, first: Row) -> Iterable[str]:
+def _beside(beside: BesideBestPush, first: Row, by_shape: bool) -> Iterable[str]:
     yield f"{beside.measure} beside the best push row, {printable(beside.baseline)}"
-    yield from compared_rows(beside.overall, beside.shapes)
+    yield from compared_rows(beside.overall, beside.shapes if by_shape else ())
     yield ""
     yield from comparison_notes(unit_of(first.overall.n, first.clusters))
 

@@ -37,7 +37,7 @@ from contextpull.types import Question, Retriever
 _IDS_SHOWN = 10
 _ERROR_CHARS = 300
 _STATS = ("queries", "tool_calls", "tokens_in", "tokens_out", "usd")
-_SHAPES_FIRST = ("conceptual", "exact_lookup", "comparison", "aggregation", "table")
+SHAPES_FIRST = ("conceptual", "exact_lookup", "comparison", "aggregation", "table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def summarize(
     for outcome in outcomes:
         if outcome.question.shape:
             by_shape.setdefault(outcome.question.shape, []).append(outcome)
-    shapes = [shape for shape in _SHAPES_FIRST if shape in by_shape]
+    shapes = [shape for shape in SHAPES_FIRST if shape in by_shape]
     shapes += sorted(set(by_shape) - set(shapes))
     return Row(
         name=name,

@@ -70,6 +70,22 @@ def seen(tool: str, text: str, arguments: object = None) -> Seen:
     return Seen()
 
 
+def texts_read(text: str, arguments: object = None) -> dict[str, str]:
+    """The texts of the sections in a successful result of `read`, by id.
+
+    Only those of a first page, in full: nothing of a section that the page was cut in.
+    """
+    given = arguments if isinstance(arguments, Mapping) else {}
+    if data := _json_object(text):
+        sections = data.get("sections")
+        found = sections if isinstance(sections, list) else []
+        entries = [(each.get("id"), each.get("text")) for each in found if isinstance(each, dict)]
+        return {name: body for name, body in entries if name and isinstance(body, str)}
+    if is_replaced(text) or given.get("offset"):
+        return {}
+    return dict(_page(text, _asked(given)).texts())
+
+
 def is_replaced(text: str) -> bool:
     """Whether a host kept the result from the model, and said where it saved it instead."""
     return bool(_REPLACED.match(text.lstrip()))
@@ -151,16 +167,20 @@ def _titles(text: str) -> list[str]:
 def _read_of_text(
     text: str, arguments: Mapping[Any, Any], asked: tuple[str, ...]
 ) -> tuple[str, ...]:
-    text = _CHANGED.sub("", text, count=1) if _CHANGED.match(text) else text
-    cut = _CUT.search(text)
-    is_cut = cut is not None and _number(cut[2]) - _number(cut[1]) == cut.start()
-    page = _Page(text[: cut.start()] if cut and is_cut else text, asked, is_cut)
+    page = _page(text, asked)
     if not arguments.get("offset"):
         return page.sections_from_first_line() or _named(text, asked)
     if text.startswith(_NOTHING_LEFT):
         return ()
     is_one = len(asked) == 1 and "#" in asked[0] and not arguments.get("context")
     return (*(asked if is_one else ()), *page.sections_from_any_head())
+
+
+def _page(text: str, asked: tuple[str, ...]) -> "_Page":
+    text = _CHANGED.sub("", text, count=1) if _CHANGED.match(text) else text
+    cut = _CUT.search(text)
+    is_cut = cut is not None and _number(cut[2]) - _number(cut[1]) == cut.start()
+    return _Page(text[: cut.start()] if cut and is_cut else text, asked, is_cut)
 
 
 def _named(text: str, asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -207,6 +227,15 @@ class _Page:
         """The sections of a first page; none when it is not one."""
         return self._from(0) if 0 in self._end_of else ()
 
+    def texts(self) -> list[tuple[str, str]]:
+        """The sections of a first page with their texts; without the one that it was cut in."""
+        spans = self._spans(0) if 0 in self._end_of else []
+        whole = spans[:-1] if self._is_cut else spans
+        return [
+            (self._heads[line].section_id, "\n".join(self._lines[line + 1 : end]).strip("\n"))
+            for line, end in whole
+        ]
+
     def sections_from_any_head(self) -> tuple[str, ...]:
         """The sections that begin on a later page, which itself begins inside of one."""
         for line in sorted(self._end_of):
@@ -215,13 +244,17 @@ class _Page:
         return ()
 
     def _from(self, line: int) -> tuple[str, ...]:
+        return tuple(self._heads[head].section_id for head, _ in self._spans(line))
+
+    def _spans(self, line: int) -> list[tuple[int, int]]:
+        """The lines of the heads from this one on, and the lines that their sections end before."""
         found = []
         while line < len(self._lines):
             end = self._end_of[line]
             if any(self._lines[line + 1 : end]):  # else the page ends behind the head
-                found.append(self._heads[line].section_id)
+                found.append((line, end))
             line = self._next[end]
-        return tuple(found)
+        return found
 
     def _work_out(self) -> None:
         last = len(self._lines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isfinite
 
 from rich.cells import cell_len
@@ -26,8 +27,10 @@ class Line:
     cells: tuple[str, ...]
 
 
-def render_table(rows: Sequence[Row]) -> str:
+def render_table(rows: Sequence[Row], *, by_shape: bool = True) -> str:
     """The rows, each with its shapes indented under it, and the notes that explain them.
+
+    Without `by_shape` the shapes are left out.
 
     Every line but a long name fits 100 columns for up to 9,999 questions; a name that is too
     long for its column stands alone above its figures. Raises `EvaluationError` for rows of
@@ -39,7 +42,8 @@ def render_table(rows: Sequence[Row]) -> str:
     lines = [Line("row", ("n", *rows[0].overall.measures, "errors"))]
     for row in rows:
         lines.append(_line(row.name, row.overall))
-        lines += [_line(f"  {shape}", each) for shape, each in row.shapes.items()]
+        if by_shape:
+            lines += [_line(f"  {shape}", each) for shape, each in row.shapes.items()]
     first_and_last = (0, len(lines[0].cells) - 1)
     return "\n".join([*aligned(lines, first_and_last), "", *_notes(rows)]) + "\n"
 
@@ -142,8 +146,10 @@ def _notes(rows: Sequence[Row]) -> Iterable[str]:
     yield f"{hit}: mean over the questions with a hit. {UNDEFINED}: too few questions to say."
     if not any(row.failures for row in rows):
         yield "No question failed."
+    for _, alike in groupby(rows, lambda row: [(f.question.id, f.error) for f in row.failures]):
+        failed = list(alike)
+        yield from failure_notes(" and ".join(row.name for row in failed), failed[0].failures)
     for row in rows:
-        yield from failure_notes(row.name, row.failures)
         yield from _own_notes(row)
 
 

@@ -67,6 +67,36 @@ class OnnxEmbedder:
         """The vector of a question, of length 1; zeros where there is no text."""
         return self._embed(self._folder.query_prefix)(text)
 
+    def why_no_tokens(self) -> str:
+        """Why a passage's vector is not the mean of those of its tokens; nothing where it is."""
+        if self._folder.pooling != "mean":
+            return f"its vectors are no means of those of tokens (pooling: {self._folder.pooling})"
+        if self._network.run(self._network.tokenizer.encode("a")).ndim != 3:
+            return "it gives out no vectors of tokens"
+        return ""
+
+    def token_vectors(self, text: str) -> "tuple[list[tuple[int, int]], NDArray[float32]]":
+        """The characters that each token of a passage stands for, and the tokens' vectors.
+
+        What is too long for the model is read in windows, one behind the other; what the model
+        adds of its own is left out. Only where `why_no_tokens` has nothing to say.
+        """
+        import numpy as np
+
+        prefix = self._folder.passage_prefix
+        whole = self._network.tokenizer.encode(prefix + text)
+        places: list[tuple[int, int]] = []
+        rows: list[NDArray[float32]] = []
+        for window in [whole, *whole.overflowing]:
+            vectors = self._network.run(window)[0]
+            for (start, end), is_added, vector in zip(
+                window.offsets, window.special_tokens_mask, vectors, strict=True
+            ):
+                if not is_added and end > len(prefix):
+                    places.append((max(0, start - len(prefix)), end - len(prefix)))
+                    rows.append(vector)
+        return places, np.array(rows, dtype=np.float32).reshape(len(rows), self._dimensions)
+
     def _embed(self, prefix: str) -> Callable[[str], "NDArray[float32]"]:
         import numpy as np
 

@@ -3,9 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from contextpull.errors import ModelUnavailable
 from contextpull.models.embedding import Embedder, open_embedder
@@ -61,6 +62,17 @@ class Models:
         self._most_kept = inf if keep_all_vectors else _KEPT_VECTORS
         self._vectors: dict[tuple[str, str], _Kept] = {}
         self._failures: dict[str, tuple[float, ModelUnavailable]] = {}
+
+    def __deepcopy__(self, memo: object) -> "Models":
+        """Shared, whoever is copied: any number of searches may use them."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: they hold what is loaded, and a key."""
+        raise TypeError(
+            "Models cannot be pickled. Make the retriever or the tools where they are used, or"
+            " leave out models= for those of each process."
+        )
 
     def query_vector(
         self, made_of: Manifest, query: str, work: Work | None = None
@@ -133,6 +145,12 @@ class Models:
             raise
         self._failures.pop(name, None)
         return used
+
+
+@cache
+def shared_models() -> Models:
+    """The models of whoever brings none: one of each for the whole process."""
+    return Models()
 
 
 def _asked(query: str) -> str:

@@ -58,6 +58,10 @@ class ScopedStore:
         """What the part was last brought up to date with."""
         self._part: Snapshot | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy, in another process too, opens the store again for the same scope."""
+        return ScopedStore, (self._store, self._scope)
+
     def snapshot(self) -> Snapshot:
         """The newest whole generation of the documents inside.
 

@@ -10,12 +10,12 @@ from contextpull.config import CutSettings
 from contextpull.types import Block
 
 _LINE_END = r"(?>\r\n?|\n)"
-_PARAGRAPH = re.compile(rf"{_LINE_END}[ \t]*{_LINE_END}\s*")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+|(?<=[。！？])(?=\S)|(?<=[。！？])\s+")
-_LINE = re.compile(_LINE_END)
-_WORD = re.compile(r"\s+")
-_PROSE_BOUNDARIES = (_PARAGRAPH, _SENTENCE, _LINE, _WORD)
-_CODE_BOUNDARIES = (_PARAGRAPH, _LINE)
+PARAGRAPH = re.compile(rf"{_LINE_END}[ \t]*{_LINE_END}\s*")
+SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+|(?<=[。！？])(?=\S)|(?<=[。！？])\s+")
+LINE = re.compile(_LINE_END)
+WORD = re.compile(r"\s+")
+_PROSE_BOUNDARIES = (PARAGRAPH, SENTENCE, LINE, WORD)
+_CODE_BOUNDARIES = (PARAGRAPH, LINE)
 
 _BETWEEN = Block("prose", 0, 0)
 

@@ -76,7 +76,7 @@ def build_server(
     session = partial(ToolSession, snippets=snippets, mode=mode, models=models or Models())
     views = Views(session)
     handlers = _Handlers(corpus, views, caller_of, Threads(most_threads), structured)
-    notices = Notices(handlers.snapshot_if_ready, caller_of)
+    notices = Notices(handlers.snapshot_for_listener, caller_of)
     server = ContextPullServer(
         NAME,
         version=__version__,
@@ -123,6 +123,11 @@ class _Handlers:
         """What a caller may see; None while the folder is read for the first time."""
         store = self._corpus.store_if_ready
         return self._views.snapshot(store, caller) if store else None
+
+    def snapshot_for_listener(self, caller: Caller) -> Snapshot | None:
+        """As above; a client that only listens hears of changes, too."""
+        self._corpus.follow()
+        return self.snapshot_if_ready(caller)
 
     async def instruct(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Add to a greeting the instructions, which are for its caller alone."""

@@ -4,12 +4,15 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextpull.config import CutSettings
 from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
 from contextpull.retrieval.work import Work
 from contextpull.store import Store, open_store
+
+if TYPE_CHECKING:
+    from contextpull.store.ingest import IngestReport
 
 FIRST_WAIT = 8.0
 """Seconds that a start waits for a folder that was never read; then it serves while reading."""
@@ -17,6 +20,11 @@ _CALL_WAITS = 40
 _WAIT = 0.5
 """Seconds that a call waits, so many times, until the store is up to date; then it answers from
 what is there."""
+
+_LAST_SECONDS = 2.0
+"""At the end, for the thread that follows the folder."""
+_AGAIN = 5.0
+"""Seconds until the vectors are tried again that another process's writing held up."""
 
 
 class Vectors(NamedTuple):
@@ -26,6 +34,13 @@ class Vectors(NamedTuple):
     """None for the model that the store itself names."""
     api_key: str
     cache: Path | None
+
+
+class Watching(NamedTuple):
+    """How a server follows its folder."""
+
+    poll: float | None = None
+    """Seconds between two looks through it; None to be told by the system where it can tell."""
 
 
 _NO_CACHE = Vectors(None, "", None)
@@ -40,16 +55,22 @@ class Corpus:
         root: Path | None,
         settings: CutSettings | None = None,
         vectors: Vectors = _NO_CACHE,
+        watching: Watching | None = None,
     ) -> None:
+        """Follow the folder for good if `watching` is given; call `close` in the end."""
         self._path = store
         self._root = root
         self._settings = settings
         self._vectors = vectors
+        self._watching = watching if root else None
         self._store: Store | None = None
         self._lock = threading.Lock()
         self._refreshing = root is None
         self._fresh = threading.Event()
         self._failure: ContextPullError | None = None
+        self._stop = threading.Event()
+        self._news = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Open what is there, or read the folder if nothing is.
@@ -69,7 +90,15 @@ class Corpus:
             self.refresh()
             self._fresh.wait(FIRST_WAIT)
             if self._failure is not None:
+                self.close()
                 raise self._failure
+
+    def close(self) -> None:
+        """Follow the folder no longer. An ingest that is under way may be left to its end."""
+        self._stop.set()
+        self._news.set()
+        if self._thread is not None and self._watching is not None:
+            self._thread.join(_LAST_SECONDS)
 
     def _check_root(self) -> None:
         from contextpull.store.ingest import check_root, root_name
@@ -86,7 +115,13 @@ class Corpus:
         with self._lock:
             begin, self._refreshing = not self._refreshing, True
         if begin:
-            threading.Thread(target=self._refresh, name="ingest", daemon=True).start()
+            self._thread = threading.Thread(target=self._refresh, name="ingest", daemon=True)
+            self._thread.start()
+
+    def follow(self) -> None:
+        """Begin to follow the folder if that is wanted, though nobody has asked anything yet."""
+        if self._watching is not None:
+            self.refresh()
 
     def store(self, work: Work | None = None) -> Store:
         """The store, up to date unless that takes long.
@@ -112,43 +147,96 @@ class Corpus:
         return self._store
 
     def _refresh(self) -> None:
+        generation = self._ingest()
+        if self._watching is not None:
+            self._watch(self._watching, generation)
+        elif self._failure is None:
+            self._keep_vectors()
+
+    def _ingest(self) -> int | None:
+        """Read the folder for the first time; the generation, None where that failed."""
         from contextpull.store.ingest import ingest
 
         assert self._root is not None
         try:
             report = ingest(self._root, self._path, self._settings)
-            print(
-                f"contextpull: {report.documents:,} documents, {report.sections:,} sections,"
-                f" {len(report.skipped):,} files left out",
-                file=sys.stderr,
-            )
         except StoreBusy:
-            pass  # whoever is writing brings it up to date; the server sees the new generation
+            return None  # whoever is writing brings it up to date; the server sees the generation
         except ContextPullError as error:
             self._failure = error
-            print(f"contextpull: {error}", file=sys.stderr)
+            _tell(str(error))
+            return None
         except Exception as error:  # the thread ends here: nobody else would tell
             traceback.print_exc()
             self._failure = ContextPullError(f"The folder could not be read: {error}")
+            return None
+        else:
+            _tell(
+                f"{report.documents:,} documents, {report.sections:,} sections,"
+                f" {len(report.skipped):,} files left out"
+            )
+            return report.generation
         finally:
             self._open()
             self._fresh.set()
-        if self._failure is None:
-            self._keep_vectors()
 
-    def _keep_vectors(self) -> None:
-        """New sections are found by their words until they have vectors, which may take long."""
+    def _watch(self, watching: Watching, generation: int | None) -> None:
+        from contextpull.store.watching import watch
+
+        assert self._root is not None
+        self._news.set()
+        threading.Thread(target=self._keep_vectors_up, name="vectors", daemon=True).start()
+        try:
+            watch(
+                self._root,
+                self._path,
+                self._settings,
+                stop=self._stop,
+                on_report=self._take,
+                tell=_tell,
+                poll=watching.poll,
+                known=generation,
+            )
+        except Exception:  # as above
+            traceback.print_exc()
+            _tell("the folder is followed no longer; start the server anew.")
+
+    def _take(self, report: "IngestReport") -> None:
+        """Answer from a new generation."""
+        from contextpull.store.watching import changes_of
+
+        self._failure = None
+        self._open()
+        _tell(changes_of(report))
+        self._news.set()
+
+    def _keep_vectors_up(self) -> None:
+        """Embed what is new, while the folder is read on: models take their time."""
+        while self._news.wait() and not self._stop.is_set():
+            self._news.clear()
+            if self._store is not None and not self._keep_vectors():
+                self._stop.wait(_AGAIN)
+                self._news.set()
+
+    def _keep_vectors(self) -> bool:
+        """New sections are found by their words until they have vectors, which may take long.
+
+        False when another process is writing, and it is to be tried again.
+        """
         from contextpull.store.embedding import keep_vectors
 
         try:
             report = keep_vectors(self._path, **self._vectors._asdict())
         except ContextPullError as error:
-            print(f"contextpull: the vectors are not up to date: {error}", file=sys.stderr)
+            if self._watching is not None and isinstance(error, StoreBusy):
+                return False
+            _tell(f"the vectors are not up to date: {error}")
         except Exception:  # as above
             traceback.print_exc()
         else:
             if report:
-                print(f"contextpull: {report.made:,} sections embedded", file=sys.stderr)
+                _tell(f"{report.made:,} sections embedded")
+        return True
 
     def _open(self) -> None:
         if self._store is None:
@@ -156,3 +244,7 @@ class Corpus:
                 self._store = open_store(self._path)
             except ContextPullError as error:
                 self._failure = self._failure or error
+
+
+def _tell(what: str) -> None:
+    print(f"contextpull: {what}", file=sys.stderr, flush=True)

@@ -265,7 +265,11 @@ def serve_http(
     provider = Provider(resource, oauth.issuer) if oauth else None
     _announce(settings, address, tokens, door)
     log_libraries()
-    serve(HttpServer(build(), corpus, door, settings, provider), settings.limits, listener)
+    corpus.follow()
+    try:
+        serve(HttpServer(build(), corpus, door, settings, provider), settings.limits, listener)
+    finally:
+        corpus.close()
 
 
 def _check_auth(settings: HttpSettings, *, guarded: bool, without_auth: bool) -> None:

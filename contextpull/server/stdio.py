@@ -30,4 +30,7 @@ def serve_stdio(
         except* BrokenPipeError:
             pass  # the client is gone before its answer was: nobody is left to tell
 
-    anyio.run(run)
+    try:
+        anyio.run(run)
+    finally:
+        corpus.close()

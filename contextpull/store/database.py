@@ -95,7 +95,7 @@ class Database:
             self.generation = int(meta["generation"])
             self.root: str = meta["root"]
             """The folder of the corpus."""
-            self.settings: dict[str, int] = dict(json.loads(meta["settings"]))
+            self.settings: dict[str, Any] = dict(json.loads(meta["settings"]))
             """The settings that the sections were cut with."""
             self.numbering: str = meta.get("numbering", "")
             """Changes when sections are numbered anew; while it stays, a number is one section."""
@@ -196,6 +196,13 @@ class Database:
             "SELECT number, text FROM sections WHERE number BETWEEN ? AND ? ORDER BY number",
             _numbers(document),
         )
+
+    def last_page_of(self, document: StoredDocument) -> int:
+        """The last page that text of a document is on; 0 in formats without pages."""
+        if self.format < 2:
+            return 0
+        statement = "SELECT max(last_page) FROM sections WHERE number BETWEEN ? AND ?"
+        return self._rows(statement, _numbers(document))[0][0] or 0
 
     def check(self) -> list[str]:
         """What SQLite's own check finds wrong; empty when the file is sound."""
@@ -306,7 +313,7 @@ class DatabaseWriter:
         self._connection.execute("DELETE FROM skipped")
         self._connection.executemany("INSERT INTO skipped VALUES (?,?)", skipped)
 
-    def commit(self, root: str, settings: dict[str, int], embedder: str = "") -> None:
+    def commit(self, root: str, settings: dict[str, int | str], embedder: str = "") -> None:
         """Make this the generation that every reader sees from now on.
 
         `embedder` names the model whose vectors the store is to keep; empty for none.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextpull.errors import MissingExtra, StoreError
 from contextpull.models.embedding import Embedder, open_embedder
@@ -22,6 +22,10 @@ from contextpull.store.dense import (
 from contextpull.store.ingest import writing
 from contextpull.store.records import StoredSection
 from contextpull.store.vectors import Progress, VectorCache
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 _BATCH = 8_192
 """Sections whose vectors are in memory together."""
@@ -61,6 +65,28 @@ def embed_store(
                 break
     seconds = time.monotonic() - started
     return EmbedReport(embedder.name, writer.sections, len(writer.missing), seconds)
+
+
+def keep_made(store: Path, embedder: Embedder, vectors: "NDArray[float32]") -> None:
+    """Give the sections of a store these vectors, a row each by their numbers, of length 1.
+
+    They must be of the embedder's space, as its vectors of queries are compared with them.
+    Raises StoreBusy and StoreError as `ingest` does, MissingExtra without faiss.
+    """
+    with writing(store):
+        _record(store, embedder.name)
+        database = Database(store / FILE)
+        documents = database.documents()
+        numbers = sorted(n for document in documents for n in document.section_numbers)
+        made_of = new_manifest(
+            embedder.name, embedder.fingerprint, database.numbering, database.generation
+        )
+        writer = DenseWriter(store / FOLDER, numbers, made_of)
+        row_of = {number: row for row, number in enumerate(numbers)}
+        if writer.is_afresh and numbers:
+            writer.train(vectors[[row_of[number] for number in writer.sample]])
+        writer.add(writer.missing, vectors[[row_of[number] for number in writer.missing]])
+        writer.commit()
 
 
 def keep_vectors(

@@ -1,22 +1,19 @@
 """From a folder to a committed generation; only what changed is read again."""
 
-import gc
 import os
 import sqlite3
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import Discovery, SourceFile, discover
+from contextpull.documents.formats import check_read_as, format_of
 from contextpull.errors import StoreBusy, StoreConflict, StoreDamaged, StoreError, StoreNotFound
 from contextpull.store import dense, flat_text, lexical
 from contextpull.store.database import (
@@ -27,60 +24,24 @@ from contextpull.store.database import (
 )
 from contextpull.store.dense import read_manifest
 from contextpull.store.derived import DerivedWriter, discard, rebuild
-from contextpull.store.parsing import UNKNOWN_SIZE, ParsedFile, digest_of, parse_file, settled
-from contextpull.store.records import Skipped, StoredDocument
+from contextpull.store.parsing import ParsedFile, parse_file
+from contextpull.store.planning import Plan, plan_changes
+from contextpull.store.records import StoredDocument
+from contextpull.store.report import FileReport, Progress, not_read, read_now
+from contextpull.store.report import IngestReport as IngestReport  # where callers look for it
 
 LOCK = "writer.lock"
 CUTTING_VERSION = 1
 """Raised whenever readers or cutting change what sections come out; every file is then cut anew."""
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+OnProgress = Callable[[Progress], None]
+"""Called when a file has been read."""
 
 WAIT_FOR_READERS = 2.0
 """Seconds that an ingest waits for the lock: a reader holds it while it looks or repairs."""
-_BATCH_BYTES = 512 * 1024
-_SERIAL_BYTES = 6 * 1024 * 1024
-"""Below this, starting worker processes costs more than it saves."""
-_BATCHES_IN_FLIGHT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What an ingest found and did."""
-
-    generation: int
-    documents: int
-    sections: int
-    chars: int
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    skipped: tuple[Skipped, ...]
-    """Files that are not in the store, by path, each with its reason."""
-    warnings: tuple[Skipped, ...]
-    """Files that are in the store and deserve a look."""
-    notes: tuple[str, ...]
-    """What was repaired or redone beside the changes."""
-    seconds: float
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What has to happen to get from the previous generation to the corpus as it is."""
-
-    to_parse: list[SourceFile]
-    to_touch: list[StoredDocument]
-    to_remove: list[StoredDocument]
-    """Documents whose old sections go, whether or not new ones come."""
-    gone: int
-    skipped: list[Skipped]
-    skipped_changed: bool
-
-    @property
-    def changes_content(self) -> bool:
-        return bool(self.to_parse or self.to_remove or self.skipped_changed)
+_LITTLE_BYTES = 6 * 1024 * 1024
+"""Below this in all, starting processes for small texts costs more than it saves."""
+_SMALL_BYTES = 1024 * 1024
 
 
 def writer_lock(store: Path) -> FileLock:
@@ -94,28 +55,25 @@ def ingest(
     settings: CutSettings | None = None,
     *,
     verify: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     limits: ReadLimits | None = None,
 ) -> IngestReport:
     """Bring the store up to date with the folder `root` and commit that as one generation.
 
-    A file whose size and time are unchanged is not read, unless `verify` asks for every hash.
+    A file whose size and time are unchanged is not read, unless `verify` asks for every hash, and
+    for another try of what could not be read. What is long, or needs a library, is read in child
+    processes of bounded time and memory; a file that is too much for `limits` is reported.
     Without `settings` a store keeps those that it was made with.
     Raises StoreBusy when another process is writing, StoreConflict when the store holds another
     corpus, StoreError when it cannot be written.
     """
     found = discover(root, leave_out=store)
-    try:
-        with writing(store, root):
-            remove_leftovers(store)
-            chosen = settings or stored_settings(store) or CutSettings()
-            work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())
-            return work.run(found, verify, progress)
-    except BrokenProcessPool as error:
-        raise StoreError(
-            "A process that read documents was killed, most likely because memory ran out."
-            " Nothing was changed; try again with fewer large files."
-        ) from error
+    check_read_as(settings.read_as if settings else "")
+    with writing(store, root):
+        remove_leftovers(store)
+        chosen = settings or stored_settings(store) or CutSettings()
+        work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())
+        return work.run(found, verify, progress)
 
 
 @contextmanager
@@ -176,8 +134,8 @@ def stored_settings(store: Path) -> CutSettings | None:
         settings = Database(store / FILE).settings
     except StoreError:
         return None
-    defaults = CutSettings().as_dict()
-    return CutSettings(**{name: settings.get(name, value) for name, value in defaults.items()})
+    known = {each.name for each in fields(CutSettings)}
+    return CutSettings(**{name: value for name, value in settings.items() if name in known})
 
 
 class _Ingest:
@@ -189,9 +147,11 @@ class _Ingest:
         self._limits = limits
         self._notes: list[str] = []
         self._embedder = ""
+        self._read: dict[str, FileReport] = {}
+        """What came out of each file that was read, by path."""
         self._previous = self._open_previous()
 
-    def run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
+    def run(self, found: Discovery, verify: bool, progress: OnProgress | None) -> IngestReport:
         try:
             return self._run(found, verify, progress)
         except (StoreDamaged, sqlite3.DatabaseError) as error:
@@ -200,17 +160,34 @@ class _Ingest:
             self._give_up_previous()
             return self._run(found, verify, progress)
 
-    def _run(self, found: Discovery, verify: bool, progress: Progress | None) -> IngestReport:
+    def _run(self, found: Discovery, verify: bool, progress: OnProgress | None) -> IngestReport:
         if verify and self._previous and (problems := self._previous.check()):
             raise StoreDamaged(str(self._store), problems[0])
         documents = self._previous.documents() if self._previous else []
-        plan = self._plan(found, {each.path: each for each in documents}, verify)
-        if self._previous is None or plan.changes_content or self._recut:
+        given = (self._settings, self._limits)
+        plan = plan_changes(found, documents, *given, recut=self._recut, verify=verify)
+        self._retry(plan)
+        self._read = {}
+        if self._previous is None or self._recut or self._changes_content(plan):
             documents = self._write(plan, progress)
         else:
             self._touch(plan.to_touch)
             self._repair()
         return self._report(plan, documents)
+
+    def _changes_content(self, plan: Plan) -> bool:
+        assert self._previous is not None
+        is_same = self._previous.skipped() == plan.skipped
+        return bool(plan.to_parse or plan.to_remove or not is_same)
+
+    def _retry(self, plan: Plan) -> None:
+        """Plan to read what could not be read and now gives something else."""
+        with closing(self._parse([file for file, _ in plan.to_retry])) as parsed:
+            for (file, before), again in zip(plan.to_retry, parsed, strict=True):
+                known = (before.size, before.problem)
+                if (again.document.size, again.document.problem) != known:
+                    plan.replace(file, before)
+        plan.to_parse.sort(key=lambda file: file.path)
 
     def _give_up_previous(self) -> None:
         self._previous = None
@@ -235,44 +212,8 @@ class _Ingest:
             self._notes.append("the settings changed; every document was cut anew")
         return previous
 
-    def _recorded_settings(self) -> dict[str, int]:
+    def _recorded_settings(self) -> dict[str, int | str]:
         return {**self._settings.as_dict(), "cutting_version": CUTTING_VERSION}
-
-    def _plan(self, found: Discovery, known: dict[str, StoredDocument], verify: bool) -> _Plan:
-        plan = _Plan([], [], [], 0, [], False)
-        for file in found.files:
-            before = known.pop(file.path, None)
-            if before is None:
-                plan.to_parse.append(file)
-            elif self._recut or before.size != file.size or before.mtime_ns != file.mtime_ns:
-                self._plan_suspect(plan, file, before)
-            elif self._is_too_large_now(file, before) or (
-                verify and digest_of(file) != before.digest
-            ):
-                plan.to_parse.append(file)
-                plan.to_remove.append(before)
-        plan.to_remove.extend(known.values())
-        plan.gone = len(known)
-        plan.skipped = [Skipped(each.path, each.reason) for each in found.skipped]
-        plan.skipped_changed = not self._previous or self._previous.skipped() != plan.skipped
-        return plan
-
-    def _plan_suspect(self, plan: _Plan, file: SourceFile, before: StoredDocument) -> None:
-        """A file whose size or time differs: read it again only if its content does."""
-        now = time.time_ns()
-        if not self._recut and before.size == file.size and digest_of(file) == before.digest:
-            touched = before._replace(mtime_ns=settled(file, now))
-            plan.to_touch += [touched] if touched != before else []
-        elif self._recut or before.size != UNKNOWN_SIZE or not self._fails_again(file, before, now):
-            plan.to_parse.append(file)
-            plan.to_remove.append(before)
-
-    def _fails_again(self, file: SourceFile, before: StoredDocument, now: int) -> bool:
-        again = parse_file(file, self._settings, self._limits, now).document
-        return (again.size, again.problem) == (before.size, before.problem)
-
-    def _is_too_large_now(self, file: SourceFile, before: StoredDocument) -> bool:
-        return file.size > self._limits.max_file_bytes and not before.problem
 
     def _touch(self, documents: Sequence[StoredDocument]) -> None:
         """Record new times of files; the generation stays, for its content does."""
@@ -284,7 +225,7 @@ class _Ingest:
             writer.commit(self._root, self._recorded_settings(), self._embedder)
             self._previous = Database(self._store / FILE)
 
-    def _write(self, plan: _Plan, progress: Progress | None) -> list[StoredDocument]:
+    def _write(self, plan: Plan, progress: OnProgress | None) -> list[StoredDocument]:
         """Commit what the plan says; every document of the new generation."""
         if self._previous is None:
             discard(self._store)
@@ -299,13 +240,10 @@ class _Ingest:
                 derived.remove(document)
             for document in plan.to_touch:
                 writer.touch(document)
-            done = 0
-            for parsed in self._parse(plan.to_parse, total):
-                stored = writer.add(parsed.document, parsed.sections, parsed.anchors)
-                derived.add(stored, parsed.fields)
-                done += max(parsed.document.size, 0)
-                if progress:
-                    progress(done, total)
+            with closing(self._reading(plan, progress)) as reading:
+                for parsed in reading:
+                    stored = writer.add(parsed.document, parsed.sections, parsed.anchors)
+                    derived.add(stored, parsed.fields)
             writer.replace_skipped(plan.skipped)
             writer.commit(self._root, self._recorded_settings(), self._embedder)
         except BaseException:
@@ -315,24 +253,39 @@ class _Ingest:
         derived.commit(self._previous)
         return self._previous.documents()
 
-    def _parse(self, files: Sequence[SourceFile], total: int) -> Iterator[ParsedFile]:
-        """Read and cut, in order; in worker processes when there is much to read."""
+    def _reading(self, plan: Plan, progress: OnProgress | None) -> Generator[ParsedFile]:
+        """Read what is to be read; note what came out of each file, and tell how far it is."""
+        known = {document.path for document in plan.to_remove}
+        all_bytes = sum(file.size for file in plan.to_parse)
+        done = 0
+        with closing(self._parse(plan.to_parse)) as parsed_files:
+            for file, parsed in zip(plan.to_parse, parsed_files, strict=True):
+                self._read[file.path] = read_now(parsed, is_new=file.path not in known)
+                yield parsed
+                done += file.size
+                if progress:
+                    progress(Progress(len(self._read), len(plan.to_parse), done, all_bytes))
+
+    def _parse(self, files: Sequence[SourceFile]) -> Generator[ParsedFile]:
+        """Read and cut, in order: in child processes but for a little text."""
+        settings, limits = self._settings, self._limits
         now = time.time_ns()
-        workers = os.cpu_count() or 1
-        if total < _SERIAL_BYTES or workers == 1:
-            for file in files:
-                yield parse_file(file, self._settings, self._limits, now)
+        is_little = sum(file.size for file in files) < _LITTLE_BYTES
+        guarded = [file for file in files if not (is_little and _is_small_text(file, settings))]
+        if not guarded:
+            yield from (parse_file(file, settings, limits, now) for file in files)
             return
-        # Parsing makes no cycles: the workers go without the collector, which would find none.
-        context = get_context("spawn")
-        with ProcessPoolExecutor(min(workers, 8), context, gc.disable) as pool:
-            waiting: deque[Future[list[ParsedFile]]] = deque()
-            for batch in _batches(files):
-                waiting.append(pool.submit(_parse_batch, batch, self._settings, self._limits, now))
-                if len(waiting) >= _BATCHES_IN_FLIGHT:
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
+        from contextpull.store.workers import Workers
+
+        with Workers(settings, limits) as workers:
+            answers = workers.parse(guarded)
+            waiting = deque(guarded)
+            for file in files:
+                if waiting and file is waiting[0]:
+                    waiting.popleft()
+                    yield next(answers)
+                else:
+                    yield parse_file(file, settings, limits, now)
 
     def _repair(self) -> None:
         """Nothing changed in the corpus: make sure that everything derived stands."""
@@ -340,42 +293,26 @@ class _Ingest:
         problems = rebuild(self._store, self._previous)
         self._notes += [f"{problem}; it was built again" for problem in problems]
 
-    def _report(self, plan: _Plan, documents: Sequence[StoredDocument]) -> IngestReport:
+    def _report(self, plan: Plan, documents: list[StoredDocument]) -> IngestReport:
         assert self._previous is not None
         count, sections, chars = self._previous.counts()
-        problems = [Skipped(each.path, each.problem) for each in documents if each.problem]
-        warnings = [Skipped(each.path, each.warnings) for each in documents if each.warnings]
-        changed = len(plan.to_remove) - plan.gone
+        others = not_read(plan, self._previous, documents, self._read.keys())
+        outcomes = Counter(each.outcome for each in self._read.values())
         return IngestReport(
             generation=self._previous.generation,
             documents=count,
             sections=sections,
             chars=chars,
-            added=len(plan.to_parse) - changed,
-            changed=changed,
-            removed=plan.gone,
-            unchanged=len(documents) - len(plan.to_parse),
-            skipped=tuple(sorted([*plan.skipped, *problems])),
-            warnings=tuple(warnings),
+            added=outcomes["added"],
+            changed=outcomes["changed"],
+            removed=len(plan.gone),
+            unchanged=len(documents) - len(self._read),
+            files=tuple(sorted([*self._read.values(), *others])),
             notes=tuple(self._notes),
             seconds=time.monotonic() - self._started,
         )
 
 
-def _parse_batch(
-    files: Sequence[SourceFile], settings: CutSettings, limits: ReadLimits, now_ns: int
-) -> list[ParsedFile]:
-    return [parse_file(file, settings, limits, now_ns) for file in files]
-
-
-def _batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
-    batch: list[SourceFile] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += file.size
-        if size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _is_small_text(file: SourceFile, settings: CutSettings) -> bool:
+    format_ = format_of(file.path, settings.read_as)
+    return bool(format_ and format_.in_process and file.size <= _SMALL_BYTES)

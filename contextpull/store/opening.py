@@ -111,6 +111,10 @@ class Store:
         self._seen = _signature(path)
         self._snapshot = _open_snapshot(path)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy, in another process too, is the same folder opened again."""
+        return open_store, (self.path.absolute(),)
+
     def snapshot(self) -> Snapshot:
         """The newest whole generation; a look at one file's status when nothing changed."""
         signature = _signature(self.path)

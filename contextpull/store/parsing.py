@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -40,6 +41,11 @@ class ParsedFile:
     fields: list[tuple[str, ...]]
     """The values of SearchFields, section by section."""
 
+    def without_text(self, limits: ReadLimits) -> "ParsedFile":
+        """The same file, when its sections are more than memory holds."""
+        document = self.document._replace(chars=0, warnings="", problem=_too_much(limits))
+        return ParsedFile(document, [], [], [])
+
 
 def digest(data: bytes) -> bytes:
     """The hash by which a file's content is known again."""
@@ -52,21 +58,49 @@ def parse_file(
     """Read one file and cut it; a problem becomes part of the result, never an exception."""
     facts = {"size": UNKNOWN_SIZE, "mtime_ns": settled(file, now_ns), "digest": b""}
     try:
-        reader = reader_of(file.path)
-        data = _contents(file, limits)
+        reader = reader_of(file.path, settings.read_as)
+        data = contents(file, limits)
         facts |= {"size": len(data), "digest": digest(data)}
         parsed = reader(data)
         sections = cut(parsed, settings)
     except DocumentError as error:
         return _problem(file, facts, str(error))
     except (OSError, ContextPullError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _problem(file, facts | {"size": UNKNOWN_SIZE}, f"cannot be read: {reason}")
-    except Exception as error:  # a reader's fault costs its file, not the ingest
+        return _problem(file, facts | {"size": UNKNOWN_SIZE}, _unreadable(error))
+    except MemoryError:
+        return _problem(file, facts, _too_much(limits))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # not only Exception: a panic of a library in Rust is none
         return _problem(file, facts, f"its reader failed: {type(error).__name__}: {error}")
     if not sections:
         return _problem(file, facts, "no text in it")
-    return _parsed(file, facts, parsed, sections)
+    return parsed_file(file.path, facts, parsed, sections)
+
+
+def obstacle(file: SourceFile, read_as: str, limits: ReadLimits) -> str:
+    """Why a file cannot even be given to its reader, told without reading it; empty if it can."""
+    try:
+        reader_of(file.path, read_as)
+        _check_size(file.size, limits)
+        open(file.location, "rb").close()  # noqa: PTH123 - as below
+    except DocumentError as error:
+        return str(error)
+    except (OSError, ContextPullError) as error:
+        return _unreadable(error)
+    return ""
+
+
+def given_up(file: SourceFile, reason: str, now_ns: int) -> ParsedFile:
+    """What is left of a file whose reader did not end by itself.
+
+    It is tried again when it changes, and at once if it did while it was read.
+    """
+    facts: dict[str, object] = {"size": UNKNOWN_SIZE, "mtime_ns": settled(file, now_ns)}
+    content = digest_of(file)
+    if content is not None and _is_as_found(file):
+        facts["size"] = file.size
+    return _problem(file, facts | {"digest": content or b""}, f"its reader {reason}")
 
 
 def settled(file: SourceFile, now_ns: int) -> int:
@@ -90,35 +124,60 @@ def digest_of(file: SourceFile) -> bytes | None:
         return None
 
 
-def _contents(file: SourceFile, limits: ReadLimits) -> bytes:
+def _is_as_found(file: SourceFile) -> bool:
+    with suppress(OSError):
+        status = os.stat(file.location)  # noqa: PTH116 - a name that is no text has no Path
+        return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+    return False
+
+
+def contents(file: SourceFile, limits: ReadLimits) -> bytes:
+    """The bytes of a file. Raises OSError, and DocumentError for one that is too large."""
     data = b""
     if file.size <= limits.max_file_bytes:
         with open(file.location, "rb") as stream:  # noqa: PTH123 - a name that is no text has no Path
             data = stream.read(file.size + 1)  # a buffer of the limit's size would cost more
             if len(data) > file.size:  # it grew since it was found
                 data += stream.read(limits.max_file_bytes)
-    if max(file.size, len(data)) > limits.max_file_bytes:
-        size = f"{limits.max_file_bytes / 1024**2:,.4g} MB"
-        raise DocumentError(f"larger than {size}; split it or leave it out")
+    _check_size(max(file.size, len(data)), limits)
     return data
+
+
+def _check_size(size: int, limits: ReadLimits) -> None:
+    if size > limits.max_file_bytes:
+        bound = f"{limits.max_file_bytes / 1024**2:,.4g} MB"
+        raise DocumentError(f"larger than {bound}; split it or leave it out")
+
+
+def _unreadable(error: OSError | ContextPullError) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"cannot be read: {reason}"
+
+
+def _too_much(limits: ReadLimits) -> str:
+    return f"its reader needed more than {limits.megabytes:,} MB of memory"
 
 
 def _problem(file: SourceFile, facts: dict[str, object], reason: str) -> ParsedFile:
     return ParsedFile(new_document(file.path, None, problem=reason, **facts), [], [], [])
 
 
-def _parsed(
-    file: SourceFile, facts: dict[str, object], parsed: ParsedDocument, sections: list[Section]
+def parsed_file(
+    path: str, facts: dict[str, object], parsed: ParsedDocument, sections: Sequence[Section]
 ) -> ParsedFile:
+    """A document that was read and cut, on its way into a store.
+
+    `facts` are `size`, `mtime_ns` and `digest` of its file.
+    """
     document = new_document(
-        file.path,
+        path,
         parsed,
         chars=sum(len(section.text) for section in sections),
         warnings="\n".join(parsed.warnings),
         **facts,
     )
     document = document._replace(
-        title=parsed.title or _first_heading(sections) or Path(file.path).stem,
+        title=parsed.title or _first_heading(sections) or Path(path).stem,
         description=parsed.description or _first_sentence(sections),
     )
     fields = [tuple(each) for each in fields_of(document, sections)]
@@ -132,11 +191,11 @@ def fields_of(document: StoredDocument, sections: Sequence[Searchable]) -> list[
     return search_fields(sections, "\n".join(about))
 
 
-def _first_heading(sections: list[Section]) -> str:
+def _first_heading(sections: Sequence[Section]) -> str:
     return next((section.headings[0] for section in sections if section.headings), "")
 
 
-def _first_sentence(sections: list[Section]) -> str:
+def _first_sentence(sections: Sequence[Section]) -> str:
     """The beginning of the first running text, as a summary."""
     for section in sections:
         if section.kind in {"prose", "list"}:

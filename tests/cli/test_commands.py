@@ -167,10 +167,15 @@ def test_doctor_tells_what_is_behind(docs: Path, tmp_path: Path) -> None:
     assert "1 new, 0 changed, 0 gone" in done.stdout
 
 
-@pytest.mark.parametrize("shape", ["anthropic", "openai", "mcp"])
+@pytest.mark.parametrize("shape", ["anthropic", "openai", "openai-chat", "mcp"])
 def test_tools_are_printed_in_the_shapes_that_apis_take(tmp_path: Path, shape: str) -> None:
     tools = json.loads(run("tools", "--format", shape, cwd=tmp_path).stdout)
-    assert [tool["name"] for tool in tools] == ["search", "grep", "read", "index"]
+    assert [tool.get("function", tool)["name"] for tool in tools] == [
+        "search",
+        "grep",
+        "read",
+        "index",
+    ]
 
 
 def test_claude_md_holds_the_discipline(tmp_path: Path) -> None:

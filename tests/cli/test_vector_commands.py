@@ -210,7 +210,7 @@ def test_a_lexical_store_is_read_and_searched_without_any_library_for_vectors() 
     assert "loaded: []" in done.stdout
 
 
-@pytest.mark.parametrize(("unit", "shown"), [("count", "3/40"), ("bytes", "3/40 bytes")])
+@pytest.mark.parametrize(("unit", "shown"), [("count", "3/40"), ("share", "8%")])
 def test_a_bar_counts_on_a_terminal(monkeypatch: pytest.MonkeyPatch, unit: str, shown: str) -> None:
     terminal = watched(monkeypatch)
     with progress_bar("embedding", unit) as move:  # type: ignore[arg-type]

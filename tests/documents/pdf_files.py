@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FONTS = {"F1": "Helvetica", "F2": "Helvetica-Bold", "F3": "Courier"}
+FF = "\x01"
+"""The code of the ligature of two f in these fonts."""
+_ENCODING = "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /ff] >>"
 Outline = Sequence[tuple[str, int]]
 """Titles and the pages, from 0, that they lead to."""
 
@@ -47,7 +50,7 @@ def pdf(
 ) -> bytes:
     """A file of these pages, each the texts on it or its content as it is."""
     fonts = "".join(
-        f"/{key} << /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >> "
+        f"/{key} << /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding {_ENCODING} >> "
         for key, name in FONTS.items()
     )
     first = 10 + len(outline)

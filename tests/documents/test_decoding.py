@@ -10,6 +10,11 @@ from contextpull.errors import DocumentError
 GERMAN = "Überschrift\n\nDie Größe der Straße ändert sich: Ärger mit Öl.\n"
 FRENCH = "L'été dernier, les élèves ont été très contents de leur école. Où êtes-vous ?\n"
 ENGLISH = "He said “hello” — it’s fine, isn’t it? Prices: 20 € a month.\n"
+WESTERN = (
+    "Die Straße führt über die Brücke, und viele schöne Häuser stehen dort im Süden der Stadt.\n"
+    "El señor compró piñas y un paraguas para la niña; ¡qué día más frío y más largo!\n"
+    "Flickan gick på gården och såg många träd, och hon sade att båten låg vid ån.\n"
+)
 RUSSIAN = "Привет, мир. Это пример текста на русском языке, который нужно прочитать.\n"
 JAPANESE = "これは日本語のテキストです。文字コードを確認してください。\n"
 CHINESE = "这是一个中文文档，编码是国标码。请正确读取。\n"
@@ -47,6 +52,7 @@ def test_utf_16_without_a_mark_is_recognised_in_western_text(encoding: str) -> N
         (GERMAN, "latin-1", "cp1252"),
         (FRENCH, "latin-1", "cp1252"),
         (ENGLISH, "cp1252", "cp1252"),
+        (WESTERN, "cp1252", "cp1252"),
         ("café", "latin-1", "cp1252"),
         ("## können\n\nkönnen\n\näöüß\n", "latin-1", "cp1252"),
         (RUSSIAN, "cp1251", "cp1251"),
@@ -56,7 +62,7 @@ def test_utf_16_without_a_mark_is_recognised_in_western_text(encoding: str) -> N
         (JAPANESE, "euc_jp", "euc_jp"),
         (CHINESE, "gb18030", "gb18030"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_legacy_code_pages_are_read_and_named(text: str, encoding: str, read_as: str) -> None:
     decoded = decode(text.encode(encoding))

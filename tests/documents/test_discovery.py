@@ -63,6 +63,30 @@ def test_the_store_is_passed_over_by_whatever_path_it_is_named(tmp_path: Path) -
     assert paths(discover(tmp_path / "real", leave_out=store)) == ["a.md"]
 
 
+def test_what_concerns_a_corpus_is_what_may_change_what_is_found(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    files = {"a.md": "x", "sub/b.md": "x", ".gitignore": "*.log.md\nbuild/\n", "build/c.md": "x"}
+    write_corpus(root, {**files, "node_modules/d.md": "x", ".git/HEAD": "x", "store/e.md": "x"})
+    found = discover(root, leave_out=root / "store")
+
+    def concerning(*names: str) -> list[str]:
+        return [name for name in names if found.concerns(str((root / name).resolve()))]
+
+    of_it = ["", "a.md", "gone.md", "no.reader", "sub", "sub/new.md", "node_modules"]
+    ruling = [".gitignore", "sub/.ignore", "sub/.contextpullignore", ".git"]
+    assert concerning(*of_it, *ruling) == [*of_it, *ruling]
+    assert concerning(".git/index", "node_modules/d.md", "x.log.md", "build", "build/c.md") == []
+    assert concerning("__pycache__", ".a.md.swp", "store", "store/e.md", "../other.md", "..") == []
+
+
+def test_rules_above_the_corpus_concern_it_and_nothing_else_there(tmp_path: Path) -> None:
+    write_corpus(tmp_path, {"docs/a.md": "x", ".git/HEAD": "x", "README.md": "x"})
+    found = discover(tmp_path / "docs")
+    assert found.concerns(str(tmp_path.resolve() / ".gitignore"))
+    assert not found.concerns(str(tmp_path.resolve() / "README.md"))
+    assert not found.concerns(str(tmp_path.resolve() / "other"))
+
+
 def test_links_out_of_the_corpus_are_listed_not_followed(tmp_path: Path) -> None:
     write_corpus(tmp_path, {"secret.md": "x", "docs-evil/x.md": "x", "docs/a.md": "x"})
     docs = tmp_path / "docs"

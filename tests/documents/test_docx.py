@@ -94,6 +94,14 @@ def test_merged_cells_are_repeated_and_nested_tables_become_text() -> None:
     )
 
 
+def test_text_that_merged_cells_cover_is_not_read() -> None:
+    covering = cell("seen", '<w:vMerge w:val="restart"/>') + cell("1")
+    rows = [covering, cell("covered", "<w:vMerge/>") + cell("2")]
+    assert "covered" not in text_of(table(*rows))
+    nested = table(f"<w:tc>{table(*rows)}<w:p/></w:tc>" + cell("x"), cell("y") + cell("z"))
+    assert text_of(nested) == "| seen, 1 2 | x |\n|---|---|\n| y | z |\n"
+
+
 def test_a_table_of_one_cell_is_a_frame_around_text() -> None:
     assert text_of(table(cell("Note well"))) == "Note well\n"
 

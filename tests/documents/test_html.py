@@ -54,6 +54,7 @@ def test_each_kind_of_block_becomes_text(body: str, kind: str, text: str) -> Non
         "<!-- x -->",
         "<svg><text>x</text></svg>",
         "<div role=navigation>x</div>",
+        "<span class=sortkey>x</span>",
     ],
 )
 def test_navigation_scripts_and_what_is_hidden_are_left_out(hidden: str) -> None:
@@ -124,6 +125,11 @@ def test_columns_that_only_space_are_left_out() -> None:
 def test_a_table_that_lays_out_a_page_is_read_as_its_content() -> None:
     page = "<table><tr><td><h1>T</h1><p>One<td><p>Two<tr><td>a<td>b</table>"
     assert [text for _, text in html_pieces(page)] == ["# T\n", "One\n", "Two\n", "a\n", "b\n"]
+
+
+def test_a_table_of_one_column_beside_empty_ones_lays_out() -> None:
+    page = "<table><tr><td> <td><p>One</p><p>Two</p><td><tr><td> <td>Three<td> </table>"
+    assert [text for _, text in html_pieces(page)] == ["One\n", "Two\n", "Three\n"]
 
 
 def test_a_table_splits_before_each_row_and_knows_its_header() -> None:

@@ -130,7 +130,7 @@ def test_lines_that_are_no_patterns_are_listed_and_the_others_apply(tmp_path: Pa
     rules = {"docs/.gitignore": "[z-a]\n[[:alpha:]].md\na\\\n!\nb.md\n[[x]\n"}
     assert left_out(tmp_path, rules) == {"docs/b.md"}
     assert discover(tmp_path).skipped == [
-        SkippedFile("docs/.gitignore", f"pattern {line!r} cannot be applied")
+        SkippedFile("docs/.gitignore", f"pattern {line!r} cannot be applied", is_fault=True)
         for line in ("[z-a]", "[[:alpha:]].md", "a\\", "!")
     ]
 

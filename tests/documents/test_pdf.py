@@ -2,11 +2,11 @@
 
 import pytest
 
-from contextpull.documents.pdf import Engine, read_pdf
+from contextpull.documents.pdf import read_pdf
 from contextpull.errors import DocumentError
 from contextpull.sections.cutting import cut
 from contextpull.types import ParsedDocument
-from tests.documents.pdf_files import Text, lines, nested_forms, pdf
+from tests.documents.pdf_files import FF, Text, lines, pdf
 from tests.documents.reading import assert_sound, headings, pieces
 
 PROSE = (
@@ -43,6 +43,20 @@ def test_words_that_were_broken_are_whole_again() -> None:
     assert body(pdf(lines(*broken))).replace("\n", " ").strip() == (
         "The state-of-the-art reader knows that a document was well-known be well-known."
     )
+
+
+@pytest.mark.parametrize(
+    ("end", "begin", "joined"),
+    [
+        ("a system built of the Lucene-", "BM25 kind", "Lucene-BM25 kind"),
+        ("every point of the space is d-", "dimensional", "d-dimensional"),
+        ("what was written in the years 2019-", "2021 is here", "2019-2021 is here"),
+        ("the price that was agreed on -", "Five pounds", "on - Five pounds"),
+    ],
+)
+def test_a_hyphen_that_belongs_to_a_word_stays_in_it(end: str, begin: str, joined: str) -> None:
+    text = body(pdf(lines(end, f"{begin} and so on to the other side")))
+    assert joined in text
 
 
 def test_pages_without_headings_have_their_numbers() -> None:
@@ -179,6 +193,10 @@ def test_letters_drawn_twice_count_once() -> None:
     assert body(pdf(content)) == "HUND\n"
 
 
+def test_both_letters_of_a_ligature_count() -> None:
+    assert body(pdf(lines(f"The di{FF}erence of two o{FF}ers"))) == "The difference of two offers\n"
+
+
 def test_the_title_comes_from_the_file() -> None:
     document = read(pdf(lines("x"), info="/Title (The plan) /Subject (What we do)"))
     assert (document.title, document.description) == ("The plan", "What we do")
@@ -217,22 +235,3 @@ def test_what_is_no_pdf_file_says_so(data: bytes) -> None:
 def test_a_broken_table_of_objects_is_repaired() -> None:
     data = pdf(lines("Still here")).replace(b"startxref\n", b"startxref\n9")
     assert body(data) == "Still here\n"
-
-
-def test_a_file_that_needs_too_much_memory_ends_in_a_sentence_and_the_next_is_read() -> None:
-    engine = Engine(megabytes=400)
-    try:
-        with pytest.raises(DocumentError, match="too much to read in 400 MB of memory"):
-            engine.read(nested_forms(levels=12))
-        assert b"Still alive" in engine.read(pdf(lines("Still alive"))).text
-    finally:
-        engine.close()
-
-
-def test_a_file_that_takes_too_long_ends_in_a_sentence() -> None:
-    engine = Engine(seconds=0)
-    try:
-        with pytest.raises(DocumentError, match="0 s a page"):
-            engine.read(pdf(lines("x")))
-    finally:
-        engine.close()

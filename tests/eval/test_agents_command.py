@@ -83,10 +83,13 @@ def test_an_agent_stands_beside_a_push_scored_by_what_it_read_and_was_shown(
     assert {each["baseline"] for each in report["comparisons"]} == {"bm25"}
 
 
-def test_the_table_names_agents_and_what_they_cost(files: list[str], model: StandIn) -> None:
+def test_the_table_names_agents_their_model_and_their_cost(
+    files: list[str], model: StandIn
+) -> None:
     result = run(*files, "--rows", "bm25,pull", "--model", model.endpoint)
     assert "pull, surfaced" in result.stdout
     assert "recall@5 beside the best push row, bm25" in result.stdout
+    assert f"agents ask the model {model.endpoint}\n" in result.stdout
     assert "$: all questions, - where the price is unknown." in result.stdout
 
 

@@ -49,6 +49,15 @@ def test_a_run_replays_without_its_corpus_and_its_model(folder: Path) -> None:
     assert "All figures are those that were kept." in result.stderr
 
 
+def test_shapes_may_be_left_out_of_what_is_printed(folder: Path) -> None:
+    shape = lines(folder / "questions.jsonl")[0]["shape"]
+    assert f"\n  {shape} " in command("replay", folder).stdout
+    short = command("replay", folder, "--no-shapes")
+    assert f"\n  {shape} " not in short.stdout
+    assert "pull, read" in short.stdout
+    assert short.exit_code == 0
+
+
 def test_a_replay_as_json_is_the_report_but_for_what_was_kept_before(folder: Path) -> None:
     report = json.loads(command("replay", folder, "--json").stdout)
     kept = json.loads((folder / "report.json").read_text())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contextpull import open_store
 from contextpull.config import CutSettings
-from contextpull.eval.seen import Seen, is_replaced, seen
+from contextpull.eval.seen import Seen, is_replaced, seen, texts_read
 from contextpull.store.ingest import ingest
 from contextpull.tools import ToolSession
 from tests.conftest import Tools, write_corpus
@@ -241,3 +241,36 @@ def test_any_documents_are_read_as_their_data_says(
     ):
         found, expected = shown(session, tool, **arguments)
         assert found == expected
+
+
+def test_the_texts_that_were_read_are_those_of_the_sections_whatever_they_quote(
+    tools: Tools,
+) -> None:
+    session = tools({"a.md": QUOTED, "b.md": REAL})
+    arguments = {"ids": ["a.md#quotes", "b.md#b", "b.md#real"]}
+    result = session.call("read", arguments)
+    found = texts_read(result.text, arguments)
+    sections = {each["id"]: each["text"].strip("\n") for each in result.data["sections"]}
+    assert found == sections
+    assert {"a.md#quotes", "b.md#real"} <= found.keys()
+    of_data = texts_read(json.dumps(result.data), arguments)
+    assert {name: text.strip("\n") for name, text in of_data.items()} == sections
+
+
+def test_a_section_that_a_page_was_cut_in_has_no_text(tools: Tools) -> None:
+    line = "A sentence of some length, again and again.\n"
+    session = tools({f"{name}.md": f"# {name}\n\n{line * 40}" for name in "abcdefghijkl"})
+    ids = [f"{name}.md#{name}" for name in "abcdefghijkl"]
+    result = session.call("read", {"ids": ids})
+    assert "[cut: " in result.text
+    found = texts_read(result.text, {"ids": ids})
+    assert found
+    assert set(found) < set(ids)
+    assert all(text == f"# {name[0]}\n\n{line * 40}".strip() for name, text in found.items())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no head", "{", '{"sections": 1}', '{"sections": [1, {"id": "a"}]}', "[a.md#b] x"]
+)
+def test_what_is_no_result_of_read_has_no_texts(text: str) -> None:
+    assert texts_read(text) == {}

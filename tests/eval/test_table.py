@@ -91,6 +91,12 @@ def test_notes_list_the_first_failures() -> None:
     assert "other: 1 failed question, counted as a miss:" in text
 
 
+def test_rows_that_failed_at_the_same_questions_share_the_list_of_them() -> None:
+    text = render_table([row_of(failing=range(2)), row_of(name="other", failing=range(2))])
+    assert "bm25 and other: 2 failed questions, counted as misses:" in text
+    assert text.count("TimeoutError") == 2
+
+
 def test_names_from_files_cannot_steer_the_terminal() -> None:
     text = render_table([row_of(shape="\x1b[31mred\rx", failing=range(1))])
     assert all(character.isprintable() or character == "\n" for character in text)

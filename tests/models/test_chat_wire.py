@@ -17,7 +17,7 @@ from contextpull.models.chat import (
     UserMessage,
     open_chat,
 )
-from contextpull.tools import TOOLS, anthropic_tools, openai_tools
+from contextpull.tools import TOOLS, to_anthropic, to_openai
 from tests.standins import (
     KEY,
     Calls,
@@ -74,7 +74,7 @@ def two_turns(standin: StandIn, vendor: str, **options: Any) -> tuple[Request, R
 
 def test_anthropic_gets_tools_and_marks_for_its_cache(standin: StandIn) -> None:
     asked, told = two_turns(standin, "anthropic")
-    *others, last = anthropic_tools()
+    *others, last = to_anthropic()
     tools = [*others, {**last, **CACHED}]
     system = [{"type": "text", "text": "Be brief.", **CACHED}]
     question = {"type": "text", "text": "Where is the cache?"}
@@ -110,7 +110,7 @@ def test_responses_get_the_whole_talk_and_store_nothing(standin: StandIn) -> Non
         "model": "tiny",
         "max_output_tokens": 8_192,
         "instructions": "Be brief.",
-        "tools": openai_tools(),
+        "tools": to_openai(),
         "store": False,
         "include": ["reasoning.encrypted_content"],
     }
@@ -129,13 +129,7 @@ def test_responses_get_the_whole_talk_and_store_nothing(standin: StandIn) -> Non
 @pytest.mark.parametrize("vendor", ["openai-chat", "endpoint"])
 def test_completions_get_what_every_server_understands(standin: StandIn, vendor: str) -> None:
     asked, told = two_turns(standin, vendor)
-    tools = [
-        {
-            "type": "function",
-            "function": {name: tool[name] for name in ("name", "description", "parameters")},
-        }
-        for tool in openai_tools()
-    ]
+    tools = to_openai(chat=True)
     limit = "max_tokens" if vendor == "endpoint" else "max_completion_tokens"
     start = [
         {"role": "system", "content": "Be brief."},

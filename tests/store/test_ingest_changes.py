@@ -1,6 +1,7 @@
 """An ingest reads what changed, and nothing else."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from contextpull.config import CutSettings, ReadLimits
 from contextpull.store.checking import store_state
 from contextpull.store.ingest import IngestReport, ingest
 from contextpull.store.records import Skipped
+from contextpull.store.report import Progress
 from tests.conftest import write_corpus
 
 DAY = 86_400 * 10**9
@@ -101,11 +103,12 @@ def test_a_touched_file_is_not_read_into_a_new_generation(root: Path, store: Pat
 
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(root: Path, store: Path) -> None:
     page = root / "a.md"
+    tick = time.time_ns() + DAY  # however slow this test is, the file is younger than it
     page.write_text("# a\n\nfirst\n")
-    written = page.stat()
+    os.utime(page, ns=(tick, tick))
     ingest(root, store)
     page.write_text("# a\n\nother\n")
-    os.utime(page, ns=(written.st_atime_ns, written.st_mtime_ns))
+    os.utime(page, ns=(tick, tick))
     assert counts(ingest(root, store)) == (0, 1, 0, 2)
     assert "other" in text_of(store, "a.md")
 
@@ -180,12 +183,13 @@ def test_a_new_reason_to_leave_a_file_out_is_recorded(root: Path, store: Path) -
     assert open_store(store).snapshot().database.skipped() == []
 
 
-def test_progress_ends_with_all_bytes_done(root: Path, store: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    ingest(root, store, progress=lambda done, total: seen.append((done, total)))
+def test_progress_counts_every_file_and_ends_with_all_bytes_done(root: Path, store: Path) -> None:
+    seen: list[Progress] = []
+    ingest(root, store, progress=seen.append)
     size = sum(file.stat().st_size for file in root.iterdir())
-    assert seen[-1] == (size, size)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert [at.files for at in seen] == [1, 2, 3]
+    assert seen[-1] == Progress(files=3, all_files=3, bytes=size, all_bytes=size)
+    assert [at.bytes for at in seen] == sorted(at.bytes for at in seen)
 
 
 def test_an_ingest_of_changes_leaves_no_old_words_and_nothing_to_repair(

@@ -154,9 +154,8 @@ def test_worker_processes_store_what_one_process_does(
     )
     for file in root.rglob("*.md"):
         os.utime(file, (10**9, 10**9))
-    monkeypatch.setattr(ingesting, "_BATCH_BYTES", 10_000)
     serial = ingest(root, tmp_path / "serial")
-    monkeypatch.setattr(ingesting, "_SERIAL_BYTES", 0)
+    monkeypatch.setattr(ingesting, "_LITTLE_BYTES", 0)
     parallel = ingest(root, tmp_path / "parallel")
     assert (parallel.sections, parallel.skipped) == (serial.sections, serial.skipped)
     one, other = (open_store(tmp_path / name).snapshot() for name in ("serial", "parallel"))

@@ -60,12 +60,9 @@ class _Label(NamedTuple):
     page: int | None
 
 
-def pages_of(_section: StoredSection) -> range | None:
-    """The pages of its document that a section covers, from 1; None where they are not known.
-
-    The store keeps no pages so far, so this is None for every format.
-    """
-    return None
+def pages_of(section: StoredSection) -> range | None:
+    """The pages of its document that a section covers, from 1; None in formats without pages."""
+    return range(section.page, max(section.page, section.last_page) + 1) if section.page else None
 
 
 def page_name(section: StoredSection, pages: PagesOf) -> str:
@@ -122,16 +119,16 @@ class _Pages:
 
     def __init__(self, snapshot: Snapshot, pages: PagesOf) -> None:
         self._snapshot = snapshot
-        self._last: dict[int, int] = {}
+        self._covered: dict[int, frozenset[int]] = {}
         self.of = pages
 
-    def last_of(self, document: StoredDocument) -> int:
-        """The last page of a document; 0 where its pages are not known."""
-        if document.number not in self._last:
+    def covered(self, document: StoredDocument) -> frozenset[int]:
+        """The pages of a document that hold text; none where its pages are not known."""
+        if document.number not in self._covered:
             sections = self._snapshot.database.sections_of(document)
-            covered = [pages[-1] for each in sections if (pages := self.of(each))]
-            self._last[document.number] = max(covered, default=0)
-        return self._last[document.number]
+            pages = frozenset(page for each in sections for page in self.of(each) or ())
+            self._covered[document.number] = pages
+        return self._covered[document.number]
 
 
 def _check(questions: Sequence[GoldenQuestion]) -> None:
@@ -187,12 +184,12 @@ def _label(snapshot: Snapshot, entry: str) -> _Label | None:
 
 
 def _check_pages(labels: dict[str, tuple[_Label, ...]], paged: _Pages) -> None:
-    """Raise `EvaluationError` where a page is named that its document does not have."""
+    """Raise `EvaluationError` where a page is named that its document lacks, or has no text."""
     absent = [
         f"page {each.page} of {each.document.path!r} (question {question})"
         for question, found in labels.items()
         for each in found
-        if each.page and each.page > paged.last_of(each.document)
+        if each.page and each.page not in paged.covered(each.document)
     ]
     if absent:
         raise EvaluationError(
@@ -227,7 +224,7 @@ def _all_or_none(targets: Sequence[Target | None]) -> tuple[Target, ...]:
 
 def _finest(label: _Label, paged: _Pages) -> Target:
     """What a label names, as exactly as the store knows it."""
-    named = _is_paged(label, paged) if paged.last_of(label.document) else None
+    named = _is_paged(label, paged) if paged.covered(label.document) else None
     return _is_numbered(label) or named or partial(_is_of, path=label.document.path)
 
 
@@ -291,7 +288,7 @@ def _notes(
             "instead, a section, a page or a document."
         )
     unpaged = sum(
-        any(each.page and not each.section and not paged.last_of(each.document) for each in found)
+        any(each.page and not each.section and not paged.covered(each.document) for each in found)
         for found in (labels[each.question.id] for each in wanted)
     )
     if unpaged and by != "page":

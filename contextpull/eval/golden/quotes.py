@@ -77,6 +77,18 @@ def holds(passage_text: str, quote: str) -> bool:
     )
 
 
+def hold_all(passages: Sequence[str], quote: str) -> bool:
+    """Whether passages hold a quote whole: one of them does, or its pieces between ellipses stand
+    in them in their order. A quote without words is nowhere.
+    """
+    wanted = _keys(quote)
+    if not wanted:
+        return False
+    # No token is empty: what stands in two passages is never taken for one piece.
+    keys = [key for text in passages for key in (*_keys(text), "")]
+    return _joined(wanted) in _joined(keys) or _has_pieces(keys, quote)
+
+
 def closest(passage_text: str, quote: str) -> Match:
     """The text of a passage that looks most like a quote; empty where one of both has no words.
 

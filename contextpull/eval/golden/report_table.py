@@ -1,6 +1,6 @@
 """Reports and cut-offs as plain text for a terminal, and reports as Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
 from contextpull.eval.golden.cutoff import FOLDS, REPEATS, Cost
@@ -42,12 +42,25 @@ def render_report(report: GoldenReport) -> str:
 
 def render_report_markdown(report: GoldenReport) -> str:
     """The same measures and picks as Markdown."""
-    head, *body = _columns(report, report.rows)
-    table = [_cells(head), _cells(Line("---", ("---",) * len(head.cells))), *map(_cells, body)]
-    picks = [f"- {_escaped(each)}" for each in _picked(report.choice)] if head.cells[1:] else []
-    notes = [f"- {_escaped(each)}" for each in _notes(report)]
-    parts = [table, picks, notes]
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+    picks = _picked(report.choice) if report.rows[1:] else ()
+    parts = [
+        markdown_table(_columns(report, report.rows)),
+        markdown_list(picks),
+        markdown_list(_notes(report)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown_table(lines: Sequence[Line]) -> str:
+    """A table of Markdown, the first line its head; a line stays a line, however long."""
+    head, *body = lines
+    rule = Line("---", ("---",) * len(head.cells))
+    return "\n".join(_cells(line) for line in (head, rule, *body))
+
+
+def markdown_list(sentences: Iterable[str]) -> str:
+    """A list of Markdown; nothing without sentences."""
+    return "\n".join(f"- {_escaped(each)}" for each in sentences)
 
 
 def render_cutoff(declining: Declining) -> str:

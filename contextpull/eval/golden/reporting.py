@@ -181,8 +181,8 @@ def report_record(report: GoldenReport) -> dict[str, Any]:
 def _row_record(row: SettingRow) -> dict[str, Any]:
     return {
         "setting": row.setting.name,
-        **_summary_record(row.row.overall),
-        "shapes": {shape: _summary_record(each) for shape, each in row.row.shapes.items()},
+        **summary_record(row.row.overall),
+        "shapes": {shape: summary_record(each) for shape, each in row.row.shapes.items()},
         "median_ms": row.median_ms,
         "p95_ms": row.p95_ms,
         "misses": [
@@ -198,7 +198,8 @@ def _row_record(row: SettingRow) -> dict[str, Any]:
     }
 
 
-def _summary_record(summary: Summary) -> dict[str, Any]:
+def summary_record(summary: Summary) -> dict[str, Any]:
+    """How many questions, and each measure with its interval, as JSON-ready values."""
     measures = {name: each.as_dict() for name, each in summary.measures.items()}
     return {"n": summary.n, "measures": measures}
 

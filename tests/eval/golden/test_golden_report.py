@@ -17,6 +17,8 @@ from contextpull.eval.measures import ndcg_at, recall_at, reciprocal_rank_at
 from contextpull.retrieval.models import Models
 from contextpull.store.opening import Snapshot
 from contextpull.store.records import StoredSection
+from tests.documents.pdf_files import lines as printed
+from tests.documents.pdf_files import pdf
 from tests.eval.golden.stores import HARBOUR, asks, long_document, store_of
 
 
@@ -221,6 +223,21 @@ def test_a_page_is_found_where_a_section_covers_it(paged: Snapshot) -> None:
         means(report(paged, asks("about the bollard", "report.md#page=5"), **more))["hit_rate@1"]
         == 0
     )
+
+
+def test_pages_of_a_pdf_are_those_that_the_store_keeps(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    words = ("anchor", "", "capstan")
+    pages = [
+        printed(*[f"All about the {word} {n}." for n in range(5 * bool(word))]) for word in words
+    ]
+    snapshot = store_of(tmp_path, {"ship.pdf": pdf(*pages)})
+    for number, recall in (("1", 0), ("3", 1)):
+        asked = asks("about the capstan", f"ship.pdf#page={number}")
+        assert means(report(snapshot, asked, by="page", k=(1,)))["recall@1"] == recall
+    for number in ("2", "4"):
+        with pytest.raises(EvaluationError, match=f"no page {number} of 'ship.pdf'"):
+            report(snapshot, asks("about", f"ship.pdf#page={number}"), by="page")
 
 
 def test_two_pages_of_one_section_are_found_at_once(paged: Snapshot) -> None:

@@ -1,0 +1,296 @@
+"""A corpus cut and indexed anew for every combination of settings, and asked the same questions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Literal, NamedTuple, get_args
+
+from contextpull.config import CutSettings
+from contextpull.errors import InvalidInput
+from contextpull.eval.families import Paired, compare_family
+from contextpull.eval.golden.chunking.corpus import Label, Source, SourceCorpus, labels_of
+from contextpull.eval.golden.chunking.cutters import Likeness, cut_plainly, cut_semantically
+from contextpull.eval.golden.chunking.indexing import Piece, Told, as_sections, by_tenths, index
+from contextpull.eval.golden.chunking.likeness import by_vectors
+from contextpull.eval.golden.grains import Grain
+from contextpull.eval.golden.picks import Between
+from contextpull.eval.golden.questions import GoldenQuestion
+from contextpull.eval.golden.reporting import (
+    CUTOFFS,
+    GoldenReport,
+    SettingRow,
+    checked_cutoffs,
+    golden_report,
+)
+from contextpull.eval.golden.settings import Setting, parse_settings
+from contextpull.eval.runs import clusters_of
+from contextpull.eval.statistics import ROUNDS
+from contextpull.models.embedding import Embedder
+from contextpull.retrieval.models import Models
+from contextpull.store import Snapshot
+from contextpull.store.vectors import VectorCache
+from contextpull.types import Section
+
+Cutter = Literal["sections", "recursive", "sentence", "fixed", "semantic"]
+CUTTERS: tuple[Cutter, ...] = get_args(Cutter)
+_DEFAULT = CutSettings()
+_NO_SECTIONS = (
+    "A section is another one when the cutting changes: --by section would compare unlike things."
+    " Choose doc, page or evidence, which a cutting does not move."
+)
+
+
+class SweepBuild(NamedTuple):
+    """One way to cut and index a corpus."""
+
+    cutter: Cutter = "sections"
+    max_chars: int = _DEFAULT.max_chars
+    min_chars: int = _DEFAULT.min_chars
+    """`sections` only, as is `heading_depth`."""
+    heading_depth: int = _DEFAULT.heading_depth
+    headings: bool = True
+    """Whether headings, title and description are searched with each section."""
+
+    @property
+    def name(self) -> str:
+        """`sections 2000`, and behind it what is not as usual."""
+        parts = [self.cutter, str(self.max_chars)]
+        parts += [f"min {self.min_chars}"] * (self.min_chars != _DEFAULT.min_chars)
+        parts += [f"depth {self.heading_depth}"] * (self.heading_depth != _DEFAULT.heading_depth)
+        return " ".join([*parts, *["no headings"] * (not self.headings)])
+
+    @property
+    def settings(self) -> CutSettings:
+        """As an ingest takes them; raises `InvalidInput` for those that it does not take."""
+        return CutSettings(
+            heading_depth=self.heading_depth,
+            max_chars=self.max_chars,
+            hard_max_chars=max(_DEFAULT.hard_max_chars, self.max_chars),
+            min_chars=self.min_chars,
+        )
+
+    @property
+    def ingest_options(self) -> str:
+        """What `contextpull ingest` needs to cut so; empty where it cannot."""
+        if self.cutter != "sections" or not self.headings:
+            return ""
+        made = self.settings
+        options = (
+            ("--max-chars", made.max_chars, _DEFAULT.max_chars),
+            ("--hard-max-chars", made.hard_max_chars, _DEFAULT.hard_max_chars),
+            ("--min-chars", made.min_chars, _DEFAULT.min_chars),
+            ("--heading-depth", made.heading_depth, _DEFAULT.heading_depth),
+        )
+        return " ".join(f"{name} {value}" for name, value, usual in options if value != usual)
+
+
+def sweep_builds(
+    cutters: Sequence[Cutter] = ("sections",),
+    max_chars: Sequence[int] = (1_000, 2_000),
+    min_chars: Sequence[int] = (_DEFAULT.min_chars,),
+    heading_depths: Sequence[int] = (_DEFAULT.heading_depth,),
+    headings: Sequence[bool] = (True,),
+) -> list[SweepBuild]:
+    """Every combination once; what a cutter does not look at makes none of its own.
+
+    Raises `InvalidInput` for settings that an ingest would not take.
+    """
+    every = [
+        SweepBuild(cutter, most, least, depth, with_headings)
+        if cutter == "sections"
+        else SweepBuild(cutter, most, headings=with_headings)
+        for cutter in cutters
+        for most in max_chars
+        for least in min_chars
+        for depth in heading_depths
+        for with_headings in headings
+    ]
+    if not every:
+        raise InvalidInput("There is no combination to build: name a value of each setting.")
+    for each in every:
+        _ = each.settings
+    return list(dict.fromkeys(every))
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """One build, searched in one way."""
+
+    build: SweepBuild
+    sections: int
+    build_seconds: float
+    """Cutting, indexing and vectors; files are read once for all."""
+    measured: SettingRow
+
+    @property
+    def name(self) -> str:
+        """The build and the setting."""
+        return f"{self.build.name}, {self.measured.setting.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """What came of a sweep."""
+
+    corpus: SourceCorpus
+    report: GoldenReport
+    """That of the first build: which questions count is the same for all."""
+    rows: tuple[SweepRow, ...]
+    """Best first: by nDCG, then MRR, then the median time of a search."""
+    comparisons: tuple[Between, ...]
+    """Of the best row with every other, in their order, corrected for their number (Holm).
+
+    The family is that of multiple comparisons with the best (Hsu, Annals of Statistics 9(5), 1981).
+    """
+    notes: tuple[str, ...]
+    embedder: str = ""
+    """The name of the model that made vectors, if one did."""
+
+    @property
+    def measure(self) -> str:
+        """What rows are ranked by."""
+        return f"ndcg@{self.report.cutoffs[-1]}"
+
+
+def sweep(
+    corpus: SourceCorpus,
+    questions: Sequence[GoldenQuestion],
+    builds: Sequence[SweepBuild],
+    settings: Sequence[Setting] = parse_settings("lexical"),
+    *,
+    by: Grain = "doc",
+    k: Sequence[int] = CUTOFFS,
+    embedder: Embedder | None = None,
+    models: Models | None = None,
+    cache: Path | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    on_progress: Told | None = None,
+) -> SweepReport:
+    """Cut, index and ask for every build, in a scratch folder that is gone afterwards.
+
+    A label that names a section counts as its document. `cache` keeps vectors between runs.
+    Raises `EvaluationError` for labels that the folder does not hold, `InvalidInput` for the grain
+    `section`, for settings that need vectors without an embedder, and as `golden_report` does.
+    """
+    check_grain(by)
+    cutoffs = checked_cutoffs(k)
+    check_embedder(builds, settings, embedder)
+    labels = labels_of(corpus, questions)
+    asked = [
+        replace(each, expected=tuple(dict.fromkeys(label.entry for label in labels[each.id])))
+        for each in questions
+    ]
+    models = models or Models(keep_all_vectors=True)
+    uses_vectors = any(each.mode != "lexical" for each in settings)
+    rows: list[SweepRow] = []
+    reports: list[GoldenReport] = []
+    with closing(VectorCache(cache, embedder)) if embedder else nullcontext() as vectors:
+        likeness = by_vectors(vectors) if vectors else None
+        for done, build in enumerate(builds):
+            if on_progress is not None:
+                on_progress(build.name, done, len(builds))
+            with TemporaryDirectory(prefix="contextpull-") as scratch:
+                started = perf_counter()
+                snapshot = index(
+                    Path(scratch) / "store",
+                    ((source, cut_for(build, source, likeness)) for source in corpus.sources),
+                    headings=build.headings,
+                    embedder=embedder if uses_vectors else None,
+                    cache=cache,
+                    on_progress=by_tenths(on_progress, build.name, done, len(builds)),
+                )
+                seconds = perf_counter() - started
+                report = golden_report(
+                    snapshot, asked, settings, by=by, k=cutoffs, models=models,
+                    rounds=rounds, seed=seed,
+                )  # fmt: skip
+                rows += _rows(build, snapshot, seconds, report)
+            reports.append(report)
+    if on_progress is not None:
+        on_progress("", len(builds), len(builds))
+    ranked = sorted(rows, key=lambda row: _merit(row, cutoffs[-1]))
+    beside = _beside_best(ranked, f"ndcg@{cutoffs[-1]}", rounds, seed)
+    notes = tuple(_notes(corpus, questions, labels, by))
+    name = embedder.name if embedder else ""
+    return SweepReport(corpus, reports[0], tuple(ranked), beside, notes, name)
+
+
+def check_grain(by: Grain) -> None:
+    """Raise `InvalidInput` for a grain that moves with the cutting."""
+    if by == "section":
+        raise InvalidInput(_NO_SECTIONS)
+
+
+def check_embedder(
+    builds: Sequence[SweepBuild], settings: Sequence[Setting], embedder: object
+) -> None:
+    """Raise `InvalidInput` where something needs vectors and there is no embedder."""
+    needing = [each.name for each in settings if each.mode != "lexical"]
+    needing += ["semantic" for each in builds if each.cutter == "semantic"][:1]
+    if needing and embedder is None:
+        raise InvalidInput(f"{', '.join(needing)} needs vectors: name an --embedder.")
+
+
+def cut_for(build: SweepBuild, source: Source, likeness: Likeness | None) -> list[Section]:
+    """A document as a build cuts it."""
+    if build.cutter == "sections":
+        return source.sections(build.settings)
+    if build.cutter == "semantic":
+        assert likeness is not None  # `check_embedder` saw to it
+        spans = cut_semantically(source.text, build.max_chars, likeness)
+    else:
+        spans = cut_plainly(source.text, build.max_chars, build.cutter)
+    return as_sections(source, [Piece(span, span) for span in spans])
+
+
+def _rows(
+    build: SweepBuild, snapshot: Snapshot, seconds: float, report: GoldenReport
+) -> Iterator[SweepRow]:
+    sections = snapshot.database.counts()[1]
+    for each in report.rows:
+        yield SweepRow(build, sections, seconds, each)
+
+
+def _merit(row: SweepRow, k: int) -> tuple[float, float, float, str]:
+    """Smaller is better."""
+    measures = row.measured.row.overall.measures
+    ndcg, mrr = (measures[f"{name}@{k}"].mean for name in ("ndcg", "mrr"))
+    return -ndcg, -mrr, row.measured.median_ms, row.name
+
+
+def _beside_best(
+    ranked: Sequence[SweepRow], measure: str, rounds: int, seed: int
+) -> tuple[Between, ...]:
+    best, *others = ranked
+    values = {
+        each.name: [outcome.scores[measure] for outcome in each.measured.row.outcomes]
+        for each in ranked
+    }
+    clusters = clusters_of(each.question for each in best.measured.row.outcomes)
+    pairs = [
+        Paired(each.name, "", values[best.name], values[each.name], clusters) for each in others
+    ]
+    compared = compare_family(pairs, rounds=rounds, seed=seed)
+    return tuple(Between(best.name, each.row, each.comparison, each.p_holm) for each in compared)
+
+
+def _notes(
+    corpus: SourceCorpus,
+    questions: Sequence[GoldenQuestion],
+    labels: Mapping[str, Sequence[Label]],
+    by: Grain,
+) -> Iterator[str]:
+    scored_by_label = [each for each in questions if by != "evidence" or not each.evidence]
+    coarser = sum(any(label.is_coarser for label in labels[each.id]) for each in scored_by_label)
+    if coarser:
+        yield (
+            f"{coarser} questions name sections, or pages of documents without pages: the whole"
+            " document counts, since sections move with the cutting."
+        )
+    if corpus.unread:
+        first = corpus.unread[0]
+        yield (f"{len(corpus.unread)} files were left out, the first {first.path}: {first.reason}.")

@@ -1,0 +1,1 @@
+"""What a run says, as a page, a picture and tables."""

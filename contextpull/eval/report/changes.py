@@ -1,0 +1,125 @@
+"""Several runs in one report: what the last changed, and how figures went from run to run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contextpull.errors import EvaluationError
+from contextpull.eval.comparing_runs import compare_runs, compared_report
+from contextpull.eval.report.figures import interval, number
+from contextpull.eval.report.model import ComparisonView, RunView
+from contextpull.eval.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """A row that two runs have."""
+
+    name: str
+    first: float
+    """Recall in the first run."""
+    second: float
+    comparison: ComparisonView
+    """The second run less the first."""
+    won: tuple[str, ...]
+    """Ids of the questions that the second run does better."""
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The last run beside the one before."""
+
+    first: RunView
+    second: RunView
+    refused: str
+    """Why they cannot be compared; empty where they are."""
+    corpora_differ: bool
+    settings: tuple[tuple[str, Any, Any], ...]
+    """What differs, with both values."""
+    rows: tuple[ChangedRow, ...]
+    by_shape: tuple[ComparisonView, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """A run among others."""
+
+    run: RunView
+    recalls: tuple[Interval | None, ...]
+    """By row of the history; None where the run lacks it."""
+    is_like_last: bool
+    """Whether it asked the last run's questions at its k of its corpus."""
+
+
+def changes(first: RunView, second: RunView) -> Changes:
+    """Compare two runs with the settings of the second; see `compare_runs`."""
+    settings = second.provenance
+    try:
+        compared = compare_runs(
+            first.saved,
+            second.saved,
+            rounds=settings.rounds,
+            seed=settings.seed,
+            across_corpora=True,
+        )
+    except EvaluationError as error:
+        return Changes(first, second, str(error), False, (), (), (), (), ())
+    report = compared_report(compared)
+    return Changes(
+        first,
+        second,
+        refused="",
+        corpora_differ=first.provenance.corpus != settings.corpus,
+        settings=tuple(
+            (name, *values) for name, values in compared.changed.items() if name != "has_text"
+        ),
+        rows=tuple(_row(each, compared.measure) for each in report["rows"]),
+        by_shape=tuple(_comparison(each, compared.measure) for each in report["shapes"]),
+        only_first=tuple(compared.only_first),
+        only_second=tuple(compared.only_second),
+    )
+
+
+def history(runs: Sequence[RunView]) -> tuple[tuple[str, ...], tuple[HistoryLine, ...]]:
+    """The names of all rows, those of the last run first, and their recall in each run."""
+    last = runs[-1]
+    names = tuple(dict.fromkeys(row.name for run in reversed(runs) for row in run.rows))
+    lines = []
+    for run in runs:
+        recalls = {row.name: row.overall.measures[run.measure] for row in run.rows}
+        found = tuple(recalls.get(name) for name in names)
+        lines.append(HistoryLine(run, found, _what(run) == _what(last)))
+    return names, tuple(lines)
+
+
+def _what(run: RunView) -> tuple[object, ...]:
+    return run.provenance.questions, run.provenance.k, run.provenance.corpus
+
+
+def _row(record: dict[str, Any], measure: str) -> ChangedRow:
+    return ChangedRow(
+        record["row"],
+        record["first"],
+        record["second"],
+        _comparison(record, measure),
+        tuple(record["won"]),
+        tuple(record["lost"]),
+    )
+
+
+def _comparison(record: dict[str, Any], measure: str) -> ComparisonView:
+    return ComparisonView(
+        row=record["row"],
+        baseline="the run before",
+        measure=measure,
+        shape=record["shape"] or "",
+        n=record["n"],
+        difference=interval(record["difference"]),
+        p=record["p"],
+        p_holm=record["p_holm"],
+        detectable=number(record["detectable"]),
+        verdict=record["verdict"],
+    )

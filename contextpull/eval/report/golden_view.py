@@ -1,0 +1,73 @@
+"""Golden-file results as parts of a page, and how their figures are read and written."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from markupsafe import Markup
+
+from contextpull.eval.report.figures import bounds, plain
+from contextpull.eval.statistics import Interval
+
+Record = Mapping[str, Any]
+"""What a file holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenTable:
+    """A table as text; the first column names the lines."""
+
+    caption: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    texts: int = 1
+    """How many columns from the left hold text; the others hold figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenView:
+    """One file's results; `page/golden.html` lays them out. All but the chart is text of others."""
+
+    name: str
+    """Of the file."""
+    title: str
+    claim: str
+    """What the figures support, in a sentence or two."""
+    chart: Markup
+    tables: tuple[GoldenTable, ...]
+    notes: tuple[str, ...]
+
+
+def number(value: Any) -> float:
+    """A finite number; ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{value!r} is no number")
+    return float(value)
+
+
+def interval(record: Record) -> Interval:
+    """A mean with its bounds, which are the mean itself where there are none."""
+    mean = number(record["mean"])
+    return Interval(
+        mean, *(mean if record[name] is None else number(record[name]) for name in ("low", "high"))
+    )
+
+
+def written(value: Interval, write: Callable[[float], str] = plain) -> str:
+    """`mean [low, high]`."""
+    return f"{write(value.mean)} {bounds(value, write)}"
+
+
+def notes_of(record: Record) -> tuple[str, ...]:
+    """How intervals were made, what was left out, and what the results say themselves."""
+    drawn = record["interval"]
+    seed = f", seed {drawn['seed']}" if "seed" in drawn else ""
+    left_out = len(record["unlabelled"]) + len(record["too_coarse"])
+    out = [f"{left_out} questions without labels, or with coarser ones, were left out."]
+    return (
+        f"[low, high]: {number(drawn['level']):.0%} interval, bootstrap, {drawn['rounds']:,}"
+        f" rounds{seed}; of hit rates Wilson's.",
+        *(out if left_out else []),
+        *map(str, record["notes"]),
+    )

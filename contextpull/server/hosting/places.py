@@ -1,0 +1,71 @@
+"""Which folder is served, and from which store, where nobody says so."""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from contextpull.errors import InvalidInput, StoreDamaged, StoreError, StoreNotFound
+from contextpull.store.database import FILE, Database
+
+
+class Served(NamedTuple):
+    """What a server serves."""
+
+    folder: Path | None
+    """The corpus; None for a store that is served as it is."""
+    store: Path
+
+
+def served(folder: Path | None, store: Path | None, default: Path, cache: Path) -> Served:
+    """What is meant by a folder of documents, or one that is a store, and by a store's place.
+
+    Each may be left out: `default` is the usual place of a store, and `cache` has room for more.
+    Raises InvalidInput where no folder is named and there is none to be served unasked.
+    """
+    folder = folder or folder_here(store or default)
+    if is_store(folder):
+        return Served(None, folder)
+    return Served(folder, store or store_for(folder, default, cache))
+
+
+def is_store(folder: Path) -> bool:
+    """Whether this folder is a store, not a corpus."""
+    return (folder / FILE).is_file()
+
+
+def folder_here(store: Path) -> Path:
+    """The folder that `store` was read from, that store if the folder is gone, else this folder.
+
+    Raises InvalidInput where this is the user's home or the root of the file system, which are
+    read only by name: hosts start servers there.
+    """
+    if is_store(store):
+        root = Path(Database(store / FILE).root)
+        return root if root.is_absolute() and root.is_dir() else store
+    here = Path.cwd()
+    if here in {Path.home(), Path(here.anchor)}:
+        raise InvalidInput(
+            f"Name the folder of documents, as in contextpull serve ~/docs. All of {str(here)!r}"
+            " is read only if it is named."
+        )
+    return Path()
+
+
+def store_for(root: Path, default: Path, cache: Path) -> Path:
+    """`default`, unless it holds another corpus or cannot be made: then a store in the cache.
+
+    Hosts start servers in folders of their own choice, several in the same.
+    """
+    resolved = root.resolve()
+    try:
+        if Path(Database(default / FILE).root) == resolved:
+            return default
+    except (StoreNotFound, StoreDamaged):
+        place = default if default.exists() else default.parent
+        if os.access(place, os.W_OK):
+            return default
+    except StoreError:
+        pass  # a newer program's store is left to it
+    name = blake2b(os.fsencode(resolved), digest_size=6).hexdigest()
+    return cache / f"{resolved.name or 'root'}-{name}"

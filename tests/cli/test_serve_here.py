@@ -1,0 +1,54 @@
+"""`contextpull serve` with nothing said, in a folder of documents and elsewhere."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from contextpull.store.ingest import ingest
+from tests.conftest import write_corpus
+from tests.server.conftest import with_process
+
+DOCUMENTS = {"a.md": "# Cache\n\nClear it with `tool clean`, as often as it is needed.\n"}
+
+
+async def index(client: Client) -> str:
+    return str((await client.call_tool("index", {})).content[0].text)
+
+
+def test_the_folder_itself_is_served(tmp_path: Path) -> None:
+    write_corpus(tmp_path, DOCUMENTS)
+    assert "a.md (1): Cache" in with_process([], index, cwd=tmp_path)
+    assert (tmp_path / ".contextpull" / "store.sqlite").is_file()
+    assert "a.md (1): Cache" in with_process([], index, cwd=tmp_path)
+
+
+def test_the_folder_that_the_store_here_was_read_from_is_served(tmp_path: Path) -> None:
+    docs = write_corpus(tmp_path / "docs", DOCUMENTS)
+    write_corpus(tmp_path, {"beside.md": "# Beside\n\nIt is not among the documents at all.\n"})
+    ingest(docs, tmp_path / ".contextpull")
+    write_corpus(docs, {"new.md": "# New\n\nIt came later than the others, and is read.\n"})
+    text = with_process([], index, cwd=tmp_path)
+    assert "new.md (1)" in text
+    assert "beside.md" not in text
+
+
+@pytest.mark.parametrize("place", ["home", "root"])
+def test_neither_home_nor_the_whole_disk_is_read_unasked(tmp_path: Path, place: str) -> None:
+    write_corpus(tmp_path, DOCUMENTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "contextpull", "serve"],
+        cwd=tmp_path if place == "home" else "/",
+        env={**os.environ, "HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Name the folder of documents, as in contextpull serve ~/docs." in done.stderr
+    assert not (tmp_path / ".contextpull").exists()
