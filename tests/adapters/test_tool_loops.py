@@ -50,14 +50,14 @@ def results_in(request: Request) -> list[str]:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_a_loop_is_twenty_lines_at_most(vendor: str) -> None:
+def test_a_loop_is_a_few_lines(vendor: str) -> None:
     (function,) = (
         node
         for node in ast.parse(code_of(PAGE, LOOPS[vendor])).body
         if isinstance(node, ast.FunctionDef)
     )
     assert function.end_lineno
-    assert function.end_lineno - function.lineno < 20
+    assert function.end_lineno - function.lineno < 25
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
