@@ -28,6 +28,7 @@ def test_public_names_stay() -> None:
 def test_commands_stay() -> None:
     assert list(cli.commands) == [
         "ingest",
+        "corpora",
         "serve",
         "tokens",
         "index",

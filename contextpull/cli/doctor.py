@@ -79,7 +79,8 @@ def _store_report(store: Path) -> dict[str, Any]:
         state = store_state(store)
     except StoreError as error:
         return {"store": None, "problem": str(error), "is_current": False}
-    return {"store": state._asdict(), "problem": "", "is_current": state.is_current}
+    facts = {**state._asdict(), "corpora": [corpus._asdict() for corpus in state.corpora]}
+    return {"store": facts, "problem": "", "is_current": state.is_current}
 
 
 def _installed_lines(report: dict[str, Any]) -> list[str]:
@@ -109,7 +110,10 @@ def _store_lines(report: dict[str, Any]) -> list[str]:
     lines = [
         f"store        {store['path']}, generation {store['generation']},"
         f" {store['bytes_on_disk'] / 1e6:.1f} MB",
-        f"corpus       {store['root']}",
+        *(
+            f"corpus       {' '.join(filter(None, [corpus['name'], corpus['folder']]))}"
+            for corpus in store["corpora"]
+        ),
         f"holds        {store['documents']:,} documents, {store['sections']:,} sections,"
         f" {store['chars']:,} characters; {store['left_out']:,} files left out",
         f"cut with     {', '.join(f'{name} {value}' for name, value in store['settings'].items())}",
@@ -120,7 +124,7 @@ def _store_lines(report: dict[str, Any]) -> list[str]:
     if store["new"] or store["changed"] or store["gone"]:
         lines.append(
             f"behind       {store['new']:,} new, {store['changed']:,} changed,"
-            f" {store['gone']:,} gone: run contextpull ingest {store['root']}"
+            f" {store['gone']:,} gone: run contextpull ingest --store {store['path']}"
         )
     if report["is_current"]:
         lines.append("state        sound and up to date")

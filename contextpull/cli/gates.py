@@ -1,12 +1,12 @@
 """Gates for continuous integration: `--min recall@5=0.9`."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import click
 
-if TYPE_CHECKING:
-    from contextpull.eval.runs import Row
+Figures = Mapping[str, Mapping[str, float]]
+"""The figures of each row, by the row's name and the measure's."""
 
 
 class Gate(NamedTuple):
@@ -44,7 +44,7 @@ gates_option = click.option(
 )
 
 
-def check_gates(gates: Sequence[Gate], rows: Sequence["Row"]) -> bool:
+def check_gates(gates: Sequence[Gate], rows: Figures) -> bool:
     """Whether all gates are passed; those that are not are told on stderr.
 
     Raises UsageError for a row or a measure that the run does not have.
@@ -52,21 +52,21 @@ def check_gates(gates: Sequence[Gate], rows: Sequence["Row"]) -> bool:
     passed = True
     for gate in gates:
         for row in _rows_of(gate, rows):
-            mean = row.overall.measures[gate.measure].mean
+            mean = rows[row][gate.measure]
             if not mean >= gate.least:
                 click.echo(
-                    f"contextpull: {row.name}: {gate.measure} is {mean:.4f}, below {gate.least}",
+                    f"contextpull: {row}: {gate.measure} is {mean:.4f}, below {gate.least}",
                     err=True,
                 )
                 passed = False
     return passed
 
 
-def _rows_of(gate: Gate, rows: Sequence["Row"]) -> list["Row"]:
-    chosen = [row for row in rows if gate.row in ("", row.name)]
+def _rows_of(gate: Gate, rows: Figures) -> list[str]:
+    chosen = [row for row in rows if gate.row in ("", row)]
     if not chosen:
         raise click.UsageError(f"--min: there is no row {gate.row!r} in this run.")
-    measures = list(chosen[0].overall.measures)
+    measures = list(rows[chosen[0]])
     if gate.measure not in measures:
         known = ", ".join(measures)
         raise click.UsageError(f"--min: {gate.measure!r} is no measure. There are: {known}.")

@@ -36,7 +36,14 @@ _LIMITS = ReadLimits()
 
 
 @click.command("ingest")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--as",
+    "name",
+    default="",
+    metavar="NAME",
+    help="Make it one corpus of several in the store; the name begins its paths: NAME/a.md.",
+)
 @store_option
 @cut_options
 @click.option(
@@ -69,7 +76,8 @@ _LIMITS = ReadLimits()
 def ingest_command(
     context: click.Context,
     /,
-    folder: Path,
+    folder: Path | None,
+    name: str,
     store: Path,
     verify: bool,
     strict: bool,
@@ -89,6 +97,10 @@ def ingest_command(
     Files that git, .ignore or .contextpullignore exclude are passed over, hidden ones too.
     Every other file that cannot be read is listed with its reason.
 
+    With --as a store takes several folders, each a corpus with a name; an ingest reads one of them.
+    Without FOLDER it is the one that the store remembers, by the name or the only one, or else all.
+    How documents are cut is the store's: other sizes cut every corpus anew.
+
     For --strict, faults are: a file that has a reader and is not in the store, be it empty, damaged
     or too much for the limits; a broken link; a folder that cannot be looked into; every warning. A
     file that no reader takes is none. What can be read is in the store all the same.
@@ -105,10 +117,12 @@ def ingest_command(
       contextpull ingest ./docs
       contextpull ingest ./docs --store /var/lib/docs-store --max-chars 1500
       contextpull ingest ./docs --read-as '*.txt=rst'
+      contextpull ingest ./handbook --as hr
+      contextpull ingest
       contextpull ingest ./docs --embedder bge-small-en-v1.5
 
-    Exit code: 0, 1 when no document was found, the vectors that the store keeps could not be
-    brought up to date, or --strict found a fault, 2 for an error.
+    Exit code: 0, 1 when no document was found, the folder of a corpus is gone, the vectors that the
+    store keeps could not be brought up to date, or --strict found a fault, 2 for an error.
     """
     from contextpull.models.specs import parse_spec
     from contextpull.store.embedding import forget_vectors
@@ -129,52 +143,61 @@ def ingest_command(
             folder,
             store,
             settings,
+            name=name,
             verify=verify,
             progress=progress,
             limits=limits,
         )
     if no_vectors:
         forget_vectors(store)
-    vectors = _vectors(store, embedder, api_key) if report.documents and not no_vectors else {}
+    may_hold_some = report.documents or name or report.missing
+    vectors = kept_vectors(store, embedder, api_key) if may_hold_some and not no_vectors else {}
     if as_json:
         values = {**_as_json(report), "vectors": vectors or None}
         click.echo(json.dumps(values, ensure_ascii=False, indent=None if watch else 2))
     else:
         files = _table(report.files) if verbose else _grouped(report, strict)
-        lines = [*_summary(report, store), *files, *_vector_lines(vectors)]
+        missing = [f"Look at: {sentence}" for sentence in report.missing]
+        lines = [*_summary(report, store, name), *files, *missing, *vector_lines(vectors)]
         click.echo("\n".join(lines))
         if not report.documents:
-            click.echo(f"Nothing in {folder} can be read. Put Markdown or text files there.")
+            where = folder or name or "the folders"
+            click.echo(f"Nothing in {where} can be read. Put Markdown or text files there.")
     if watch:
         model = None if no_vectors else (embedder, api_key)
         told = functools.partial(_tell_of_change, store, model, verbose, as_json)
-        _follow(folder, store, settings, limits, watch_poll, report.generation, told)
+        following = functools.partial(_follow, folder, store, settings, name=name, limits=limits)
+        following(poll=watch_poll, known=report.generation, on_report=told)
     fails = strict and bool(report.faults)
     if fails:
         click.echo(f"contextpull: --strict: {_faults(report)}", err=True)
-    context.exit(0 if report.documents and not vectors.get("problem") and not fails else 1)
+    fails |= bool(report.missing or vectors.get("problem"))
+    context.exit(0 if report.documents and not fails else 1)
 
 
 def _follow(
-    folder: Path,
+    folder: Path | None,
     store: Path,
     settings: CutSettings,
+    *,
+    name: str,
     limits: ReadLimits,
     poll: float | None,
     known: int,
     on_report: Callable[["IngestReport"], None],
 ) -> None:
-    """Follow the folder until an interrupt."""
+    """Follow the folders until an interrupt."""
     from contextpull.store.watching import watch
 
     def tell(what: str) -> None:
         click.echo(f"contextpull: {what}", err=True)
 
-    tell(f"following {folder}; Ctrl-C ends it.")
+    tell(f"following {folder or name or 'every folder of the store'}; Ctrl-C ends it.")
     watch(
         folder,
         store,
         settings,
+        name=name,
         stop=threading.Event(),
         on_report=on_report,
         tell=tell,
@@ -199,18 +222,18 @@ def _tell_of_change(
         files = _table(report.files) if verbose else ()
         click.echo("\n".join([f"{now}  {changes_of(report)}", *files]))
     try:
-        vectors = _vectors(store, *model) if model else {}
+        vectors = kept_vectors(store, *model) if model else {}
     except ContextPullError as error:  # the next generation may fare better
         vectors = {"problem": str(error)}
     if as_json:
         values = {"time": now, **_as_json(report), "vectors": vectors or None}
         click.echo(json.dumps(values, ensure_ascii=False))
     else:
-        for line in _vector_lines(vectors):
+        for line in vector_lines(vectors):
             click.echo(line)
 
 
-def _vectors(store: Path, embedder: str | None, api_key: str) -> dict[str, Any]:
+def kept_vectors(store: Path, embedder: str | None, api_key: str) -> dict[str, Any]:
     """What became of the vectors; empty where the store keeps none, or all are there.
 
     A model that is asked for must work. One that was asked for long ago costs no ingest.
@@ -233,7 +256,8 @@ def _vectors(store: Path, embedder: str | None, api_key: str) -> dict[str, Any]:
     return report._asdict() if report else {}
 
 
-def _vector_lines(vectors: dict[str, Any]) -> Iterator[str]:
+def vector_lines(vectors: dict[str, Any]) -> Iterator[str]:
+    """What became of the vectors, in a line, or none where there is nothing to tell."""
     if problem := vectors.get("problem"):
         yield f"Look at: the vectors are not up to date. {problem}"
     elif vectors:
@@ -243,10 +267,11 @@ def _vector_lines(vectors: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _summary(report: "IngestReport", store: Path) -> Iterator[str]:
+def _summary(report: "IngestReport", store: Path, name: str) -> Iterator[str]:
+    where = f"of {name} in {store}" if name else f"in {store}"
     yield (
         f"{report.documents:,} documents, {report.sections:,} sections, {report.chars:,} characters"
-        f" in {store} (generation {report.generation})"
+        f" {where} (generation {report.generation})"
     )
     yield (
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed,"

@@ -1,8 +1,9 @@
 """`contextpull eval judge`: the answers of a kept run, judged."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _MEASURES = ("faithfulness", "correctness", "completeness", "helpfulness")
 """As `contextpull.eval.judging.items` has them, without loading it for `--help`."""
 _HERE = click.Path(path_type=Path)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _HELP = """Judge the answers that agents gave in a kept run, each from 0 to 1.
 
@@ -66,46 +68,68 @@ def _names(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in value.split(",")))
 
 
+def judge_options(command: _Command) -> _Command:
+    """Who judges what, how often, and what it may cost; `open_judge` opens who is named."""
+    options = (
+        click.option(
+            "--judge", "spec", metavar="MODEL", help="The model that judges, as --model of run."
+        ),
+        click.option(
+            "--judge-key",
+            default="",
+            envvar="CONTEXTPULL_JUDGE_KEY",
+            help="The key for --judge; better given as CONTEXTPULL_JUDGE_KEY.",
+        ),
+        click.option(
+            "--judge-command", metavar="COMMAND", help="A command that judges, in place of it."
+        ),
+        click.option(
+            "--judge-seconds",
+            default=120.0,
+            show_default=True,
+            type=click.FloatRange(min=0, min_open=True),
+            help="The longest wait for one verdict; a command is killed then.",
+        ),
+        click.option(
+            "--measures",
+            default=",".join(_MEASURES),
+            show_default=True,
+            callback=_measures,
+            help="What to judge, separated by commas.",
+        ),
+        click.option(
+            "--twice", is_flag=True, help="Ask twice, and tell how often the judge differs."
+        ),
+        click.option("--labels", "labels_path", type=_HERE, help="What people gave: JSON lines."),
+        click.option(
+            "--sample",
+            type=click.IntRange(min=1),
+            help="Only so many questions, drawn by the seed.",
+        ),
+        click.option("--max-usd", type=float, help="Stop asking at this cost."),
+        click.option(
+            "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens."
+        ),
+        click.option(
+            "--concurrency",
+            default=4,
+            show_default=True,
+            type=click.IntRange(1, 64),
+            help="Verdicts that are asked for at once.",
+        ),
+        click.option(
+            "--offline", is_flag=True, help="Ask nobody; all verdicts must be kept already."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command(name="judge", help=_HELP)
 @click.argument("run", type=_HERE)
-@click.option("--judge", "spec", metavar="MODEL", help="The model that judges, as --model of run.")
-@click.option(
-    "--judge-key",
-    default="",
-    envvar="CONTEXTPULL_JUDGE_KEY",
-    help="The key for --judge; better given as CONTEXTPULL_JUDGE_KEY.",
-)
-@click.option("--judge-command", metavar="COMMAND", help="A command that judges, in place of it.")
-@click.option(
-    "--judge-seconds",
-    default=120.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    help="The longest wait for one verdict; a command is killed then.",
-)
-@click.option(
-    "--measures",
-    default=",".join(_MEASURES),
-    show_default=True,
-    callback=_measures,
-    help="What to judge, separated by commas.",
-)
+@judge_options
 @click.option("--rows", help="Only answers of these agents, separated by commas.")
-@click.option(
-    "--sample", type=click.IntRange(min=1), help="Only so many questions, drawn by the seed."
-)
-@click.option("--twice", is_flag=True, help="Ask twice, and tell how often the judge differs.")
-@click.option("--labels", "labels_path", type=_HERE, help="What people gave: JSON lines.")
-@click.option("--max-usd", type=float, help="Stop asking at this cost.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
-@click.option(
-    "--concurrency",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Verdicts that are asked for at once.",
-)
-@click.option("--offline", is_flag=True, help="Ask nobody; all verdicts must be kept already.")
 @json_option
 @seed_option
 @rounds_option
@@ -118,7 +142,7 @@ def judge_command(context: click.Context, /, **options: Any) -> None:
     from contextpull.eval.metered import Budget
     from contextpull.eval.pricing import price_of
 
-    judge = _open(options)
+    judge = open_judge(options)
     labels = load_labels(options["labels_path"]) if options["labels_path"] else []
     same = {name: options[name] for name in Settings._fields if name != "rows"}
     with interruptible(options["run"]), asking_progress("judging") as on_progress:
@@ -138,8 +162,8 @@ def judge_command(context: click.Context, /, **options: Any) -> None:
     context.exit(1 if any(row["errors"] for row in report["rows"]) else 0)
 
 
-def _open(options: dict[str, Any]) -> "Judge":
-    """The judge that is named."""
+def open_judge(options: dict[str, Any]) -> "Judge":
+    """The judge that `judge_options` name. Raises UsageError unless it is one."""
     command, spec = options["judge_command"], options["spec"]
     if bool(command) == bool(spec):
         raise click.UsageError("Name one judge: --judge MODEL or --judge-command COMMAND.")

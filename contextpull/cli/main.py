@@ -8,6 +8,7 @@ import click
 
 from contextpull import __version__
 from contextpull.cli.attach import claude_md_command, mcp_config_command, tools_command
+from contextpull.cli.corpora import corpora_group
 from contextpull.cli.doctor import doctor_command
 from contextpull.cli.evaluate import eval_group
 from contextpull.cli.export import export_command
@@ -57,6 +58,7 @@ def cli() -> None:
 
 for _command in (
     ingest_command,
+    corpora_group,
     serve_command,
     tokens_group,
     index_command,

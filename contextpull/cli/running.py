@@ -151,7 +151,11 @@ def run_command(context: click.Context, /, **options: Any) -> None:
             run.measure(searched, ledger)
         run.show()
     failed = any(row.failures or row.unanswered for row in run.rows)
-    context.exit(1 if failed or not check_gates(options["gates"], run.rows) else 0)
+    means = {
+        row.name: {name: each.mean for name, each in row.overall.measures.items()}
+        for row in run.rows
+    }
+    context.exit(1 if failed or not check_gates(options["gates"], means) else 0)
 
 
 class _Run:

@@ -66,8 +66,9 @@ def serve_command(
 ) -> None:
     """Serve a folder of documents, or a store, to one MCP client over stdio, or to many over HTTP.
 
-    Without PATH it is the folder that the store here was read from, else this folder itself. It is
-    read into a store first, or brought up to date behind the scenes while the client already asks.
+    Without PATH it is the folder that the store here was read from, or every folder of a store with
+    several corpora, else this folder itself. It is read into a store first, or brought up to date
+    behind the scenes while the client already asks.
     With --watch the server goes on following it: what is written there is found a moment later,
     and clients that subscribed are told. Standard output carries the protocol and nothing else.
 
@@ -93,19 +94,21 @@ def serve_command(
         check_unused(http)
     models = Models(embedder=embedder, reranker=reranker, api_key=api_key)
     cache = cache_folder(os.environ)
-    folder, where = served(path, store, DEFAULT_STORE, cache)
+    folder, where, names = served(path, store, DEFAULT_STORE, cache)
     watching = Watching(watch_poll) if watch or watch_poll else None
-    if watching and (folder is None or no_ingest):
+    is_as_it_is = no_ingest or not (folder or names)
+    if watching and is_as_it_is:
         raise click.UsageError(
             "--watch follows a folder of documents: name that folder, without --no-ingest."
         )
-    if folder is None:
+    if folder or names:
+        what = folder or ", ".join(names)
+        click.echo(f"contextpull: serving {what} from the store {where}", err=True)
+    if is_as_it_is:
         corpus = Corpus(where, None)
     else:
-        click.echo(f"contextpull: serving {folder} from the store {where}", err=True)
         vectors = Vectors(embedder, api_key, cache / "vectors")
-        root = None if no_ingest else folder
-        corpus = Corpus(where, root, vectors=vectors, watching=watching)
+        corpus = Corpus(where, folder, vectors=vectors, watching=watching, every=bool(names))
     options: dict[str, Any] = {
         "snippets": snippets,
         "mode": mode,

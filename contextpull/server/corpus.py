@@ -1,4 +1,4 @@
-"""The store that a server answers from, kept up with its folder."""
+"""The store that a server answers from, kept up with its folders."""
 
 import sys
 import threading
@@ -37,17 +37,17 @@ class Vectors(NamedTuple):
 
 
 class Watching(NamedTuple):
-    """How a server follows its folder."""
+    """How a server follows its folders."""
 
     poll: float | None = None
-    """Seconds between two looks through it; None to be told by the system where it can tell."""
+    """Seconds between two looks through them; None to be told by the system where it can tell."""
 
 
 _NO_CACHE = Vectors(None, "", None)
 
 
 class Corpus:
-    """A store, and the folder that it is read from, if the server looks after that."""
+    """A store, and the folders that it is read from, if the server looks after those."""
 
     def __init__(
         self,
@@ -56,16 +56,21 @@ class Corpus:
         settings: CutSettings | None = None,
         vectors: Vectors = _NO_CACHE,
         watching: Watching | None = None,
+        every: bool = False,
     ) -> None:
-        """Follow the folder for good if `watching` is given; call `close` in the end."""
+        """Keep up with the folder `root`, or with `every` one that the store remembers, or none.
+
+        Follow it for good if `watching` is given; call `close` in the end.
+        """
         self._path = store
         self._root = root
+        self._reads = every or root is not None
         self._settings = settings
         self._vectors = vectors
-        self._watching = watching if root else None
+        self._watching = watching if self._reads else None
         self._store: Store | None = None
         self._lock = threading.Lock()
-        self._refreshing = root is None
+        self._refreshing = not self._reads
         self._fresh = threading.Event()
         self._failure: ContextPullError | None = None
         self._stop = threading.Event()
@@ -84,7 +89,7 @@ class Corpus:
                 raise
         else:
             self._check_root()
-        if self._root is None:
+        if not self._reads:
             self._fresh.set()
         if self._store is None:
             self.refresh()
@@ -101,11 +106,11 @@ class Corpus:
             self._thread.join(_LAST_SECONDS)
 
     def _check_root(self) -> None:
-        from contextpull.store.ingest import check_root, root_name
+        from contextpull.store.corpora import Source, check_corpora
 
         if self._root is not None and self._store is not None:
             database = self._store.snapshot().database
-            check_root(database, self._path, root_name(self._root))
+            check_corpora(database, self._path, [Source("", self._root).record])
 
     def refresh(self) -> None:
         """Begin to bring the store up to date behind the scenes, once.
@@ -154,10 +159,9 @@ class Corpus:
             self._keep_vectors()
 
     def _ingest(self) -> int | None:
-        """Read the folder for the first time; the generation, None where that failed."""
+        """Read the folders for the first time; the generation, None where that failed."""
         from contextpull.store.ingest import ingest
 
-        assert self._root is not None
         try:
             report = ingest(self._root, self._path, self._settings)
         except StoreBusy:
@@ -175,6 +179,9 @@ class Corpus:
                 f"{report.documents:,} documents, {report.sections:,} sections,"
                 f" {len(report.skipped):,} files left out"
             )
+            if self._watching is None:  # who watches tells
+                for sentence in report.missing:
+                    _tell(sentence)
             return report.generation
         finally:
             self._open()
@@ -183,7 +190,6 @@ class Corpus:
     def _watch(self, watching: Watching, generation: int | None) -> None:
         from contextpull.store.watching import watch
 
-        assert self._root is not None
         self._news.set()
         threading.Thread(target=self._keep_vectors_up, name="vectors", daemon=True).start()
         try:

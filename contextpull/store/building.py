@@ -17,6 +17,7 @@ from contextpull.store.derived import DerivedWriter, discard
 from contextpull.store.ingest import writing
 from contextpull.store.opening import Snapshot, open_store
 from contextpull.store.parsing import ParsedFile, digest, fields_of
+from contextpull.store.records import StoredCorpus
 from contextpull.types import Section
 
 
@@ -64,7 +65,7 @@ def _write(folder: Path, root: str, documents: Iterable[ParsedFile], bytes_to_ad
         for each in documents:
             stored = writer.add(each.document, each.sections, each.anchors)
             derived.add(stored, each.fields)
-        writer.commit(root, {})
+        writer.commit([StoredCorpus("", root)], {})
     except BaseException:
         writer.discard()
         raise

@@ -3,8 +3,14 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from contextpull.documents.discovery import discover
 from contextpull.errors import InvalidInput, StoreError
+from contextpull.store.corpora import (
+    CorpusFacts,
+    corpora_facts,
+    missing_corpus,
+    sources_of,
+    walk,
+)
 from contextpull.store.database import FILE, Database
 from contextpull.store.dense import FOLDER, read_manifest
 from contextpull.store.derived import derived_problems
@@ -16,6 +22,8 @@ class StoreState(NamedTuple):
 
     path: str
     root: str
+    """The folder of the corpus; empty where corpora have names."""
+    corpora: tuple[CorpusFacts, ...]
     generation: int
     documents: int
     sections: int
@@ -42,7 +50,7 @@ class StoreState(NamedTuple):
 
 
 def store_state(store: Path) -> StoreState:
-    """Look at a store and at its corpus as it is now.
+    """Look at a store and at its corpora as they are now.
 
     Raises StoreNotFound or StoreError when there is nothing to look at.
     """
@@ -55,9 +63,11 @@ def store_state(store: Path) -> StoreState:
         problems.append(f"{sections - vectors:,} sections have no vector yet")
     new = changed = gone = 0
     try:
-        found = {file.path: file for file in discover(Path(database.root), store).files}
+        walked = walk(sources_of(store, None), store)
+        problems += map(missing_corpus, walked.missing)
+        found = {file.path: file for file in walked.everything.files}
         new = len(found.keys() - known.keys())
-        gone = len(known.keys() - found.keys())
+        gone = sum(walked.covers(path) for path in known.keys() - found.keys())
         changed = sum(
             path in known and not is_unchanged(file, known[path]) for path, file in found.items()
         )
@@ -66,6 +76,7 @@ def store_state(store: Path) -> StoreState:
     return StoreState(
         path=str(store),
         root=database.root,
+        corpora=tuple(corpora_facts(database)),
         generation=database.generation,
         documents=documents,
         sections=sections,

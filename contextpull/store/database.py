@@ -18,12 +18,20 @@ from typing import Any
 from urllib.parse import quote
 
 from contextpull.errors import StoreDamaged, StoreError, StoreNotFound
-from contextpull.store.records import Address, Skipped, StoredDocument, StoredSection
+from contextpull.store.records import (
+    Address,
+    Skipped,
+    StoredCorpus,
+    StoredDocument,
+    StoredSection,
+)
 from contextpull.types import ParsedDocument, Section
 
 FILE = "store.sqlite"
-FORMAT = 2
+FORMAT = 3
 """The version of the tables below. A store with a higher one is refused, a lower one migrated."""
+_FORMAT_WITHOUT_NAMES = 2
+"""What a store of one corpus without a name is written as: older programs can use it, too."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -50,6 +58,11 @@ _MIGRATIONS = {
     ),
 }
 """By format: what makes its tables of those of the format before it."""
+_CORPORA = """
+CREATE TABLE IF NOT EXISTS corpora (
+    name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID
+"""
+"""Made where corpora have names; it is what format 3 has more than format 2."""
 _INDEX = "CREATE INDEX IF NOT EXISTS sections_by_fingerprint ON sections (fingerprint)"
 """Made last: fingerprints come in no order, and each would be put into another page."""
 _SECTION_COLUMNS = (
@@ -94,7 +107,9 @@ class Database:
             self.format = check_format(meta, path)
             self.generation = int(meta["generation"])
             self.root: str = meta["root"]
-            """The folder of the corpus."""
+            """The folder of the corpus; empty where corpora have names."""
+            self.corpora = self._read_corpora()
+            """The folders that it is read from, by name; or the only one, without a name."""
             self.settings: dict[str, Any] = dict(json.loads(meta["settings"]))
             """The settings that the sections were cut with."""
             self.numbering: str = meta.get("numbering", "")
@@ -108,6 +123,12 @@ class Database:
         """Let go of the file."""
         self._connection.close()
 
+    def _read_corpora(self) -> tuple[StoredCorpus, ...]:
+        if self.format < FORMAT:
+            return (StoredCorpus("", self.root),)
+        rows = self._rows("SELECT name, root FROM corpora ORDER BY name")
+        return tuple(StoredCorpus._make(row) for row in rows)
+
     def counts(self) -> tuple[int, int, int]:
         """How many documents, sections and characters can be found."""
         (row,) = self._rows(
@@ -119,6 +140,15 @@ class Database:
     def documents(self) -> list[StoredDocument]:
         """Every document that the store knows, problems included, by path."""
         rows = self._rows("SELECT * FROM documents ORDER BY path")
+        return [StoredDocument._make(row) for row in rows]
+
+    def documents_of(self, corpus: StoredCorpus) -> list[StoredDocument]:
+        """Those of one corpus, by path."""
+        if not corpus.name:
+            return self.documents()
+        after = f"{corpus.name}0"  # what comes behind every path that begins with `name/`
+        statement = "SELECT * FROM documents WHERE path > ? AND path < ? ORDER BY path"
+        rows = self._rows(statement, (corpus.prefix, after))
         return [StoredDocument._make(row) for row in rows]
 
     def skipped(self) -> list[Skipped]:
@@ -313,15 +343,26 @@ class DatabaseWriter:
         self._connection.execute("DELETE FROM skipped")
         self._connection.executemany("INSERT INTO skipped VALUES (?,?)", skipped)
 
-    def commit(self, root: str, settings: dict[str, int | str], embedder: str = "") -> None:
+    def commit(
+        self,
+        corpora: Sequence[StoredCorpus],
+        settings: dict[str, int | str],
+        embedder: str = "",
+    ) -> None:
         """Make this the generation that every reader sees from now on.
 
+        `corpora` is one without a name, or any number with names.
         `embedder` names the model whose vectors the store is to keep; empty for none.
         """
+        root = next((each.root for each in corpora if not each.name), None)
+        if root is None:
+            self._connection.execute(_CORPORA)
+            self._connection.execute("DELETE FROM corpora")
+            self._connection.executemany("INSERT INTO corpora VALUES (?,?)", corpora)
         meta = {
-            "format": str(FORMAT),
+            "format": str(FORMAT if root is None else _FORMAT_WITHOUT_NAMES),
             "generation": str(self.generation),
-            "root": root,
+            "root": root or "",
             "settings": json.dumps(settings),
             "last_section": str(self._next_section - 1),
             "numbering": self._numbering,

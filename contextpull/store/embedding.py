@@ -151,7 +151,7 @@ def _record(store: Path, model: str) -> None:
     database = Database(store / FILE)
     if database.embedder != model:
         writer = DatabaseWriter(database.path, database, database.generation)
-        writer.commit(database.root, database.settings, model)
+        writer.commit(database.corpora, database.settings, model)
 
 
 def _filled(

@@ -1,6 +1,5 @@
-"""From a folder to a committed generation; only what changed is read again."""
+"""From folders to a committed generation; only what changed is read again."""
 
-import os
 import sqlite3
 import time
 from collections import Counter, deque
@@ -12,10 +11,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from contextpull.config import CutSettings, ReadLimits
-from contextpull.documents.discovery import Discovery, SourceFile, discover
+from contextpull.documents.discovery import SourceFile
 from contextpull.documents.formats import check_read_as, format_of
-from contextpull.errors import StoreBusy, StoreConflict, StoreDamaged, StoreError, StoreNotFound
+from contextpull.errors import StoreBusy, StoreDamaged, StoreError, StoreNotFound
 from contextpull.store import dense, flat_text, lexical
+from contextpull.store.corpora import (
+    Walk,
+    check_corpora,
+    missing_corpus,
+    sources_of,
+    walk,
+    widened,
+    with_added,
+)
 from contextpull.store.database import (
     FILE,
     Database,
@@ -26,12 +34,12 @@ from contextpull.store.dense import read_manifest
 from contextpull.store.derived import DerivedWriter, discard, rebuild
 from contextpull.store.parsing import ParsedFile, parse_file
 from contextpull.store.planning import Plan, plan_changes
-from contextpull.store.records import StoredDocument
+from contextpull.store.records import Skipped, StoredCorpus, StoredDocument
 from contextpull.store.report import FileReport, Progress, not_read, read_now
 from contextpull.store.report import IngestReport as IngestReport  # where callers look for it
 
 LOCK = "writer.lock"
-CUTTING_VERSION = 1
+CUTTING_VERSION = 2
 """Raised whenever readers or cutting change what sections come out; every file is then cut anew."""
 
 OnProgress = Callable[[Progress], None]
@@ -50,30 +58,38 @@ def writer_lock(store: Path) -> FileLock:
 
 
 def ingest(
-    root: Path,
+    root: Path | None,
     store: Path,
     settings: CutSettings | None = None,
     *,
+    name: str = "",
     verify: bool = False,
     progress: OnProgress | None = None,
     limits: ReadLimits | None = None,
 ) -> IngestReport:
     """Bring the store up to date with the folder `root` and commit that as one generation.
 
+    With a `name` the folder is one corpus of several, and the name begins its paths in the store.
+    Without `root` the corpus of that name is read from the folder that the store remembers, or
+    without a name every one; what was read of a folder that is gone stays.
+
     A file whose size and time are unchanged is not read, unless `verify` asks for every hash, and
     for another try of what could not be read. What is long, or needs a library, is read in child
     processes of bounded time and memory; a file that is too much for `limits` is reported.
-    Without `settings` a store keeps those that it was made with.
+    Without `settings` a store keeps those that it was made with; others cut every corpus anew.
     Raises StoreBusy when another process is writing, StoreConflict when the store holds another
-    corpus, StoreError when it cannot be written.
+    corpus, StoreError when it cannot be written, InvalidInput when there is no folder to read.
     """
-    found = discover(root, leave_out=store)
     check_read_as(settings.read_as if settings else "")
-    with writing(store, root):
-        remove_leftovers(store)
-        chosen = settings or stored_settings(store) or CutSettings()
-        work = _Ingest(root.resolve(), store, chosen, limits or ReadLimits())
-        return work.run(found, verify, progress)
+    while True:
+        sources = sources_of(store, root, name)
+        walked = walk(sources, store)
+        with writing(store, root):
+            if sources_of(store, root, name) != sources:
+                continue  # another process added a corpus or took one out
+            remove_leftovers(store)
+            chosen = settings or stored_settings(store) or CutSettings()
+            return _Ingest(walked, store, chosen, limits or ReadLimits()).run(verify, progress)
 
 
 @contextmanager
@@ -114,20 +130,6 @@ def _check_place(store: Path, root: Path | None) -> None:
         )
 
 
-def root_name(root: Path) -> str:
-    """The corpus as a store records it: its absolute path, whatever bytes that holds."""
-    return os.fsencode(root.resolve()).decode("utf-8", "backslashreplace")
-
-
-def check_root(database: Database, store: Path, root: str) -> None:
-    """Refuse a store that holds another corpus than the one at `root`."""
-    if database.root != root:
-        raise StoreConflict(
-            f"The store {str(store)!r} holds the corpus {database.root!r}, not {root!r}."
-            " Name another store with --store, or delete that folder."
-        )
-
-
 def stored_settings(store: Path) -> CutSettings | None:
     """The settings that the sections of a store were cut with; None when it cannot tell."""
     try:
@@ -139,9 +141,13 @@ def stored_settings(store: Path) -> CutSettings | None:
 
 
 class _Ingest:
-    def __init__(self, root: Path, store: Path, settings: CutSettings, limits: ReadLimits) -> None:
+    def __init__(
+        self, walked: Walk, store: Path, settings: CutSettings, limits: ReadLimits
+    ) -> None:
         self._started = time.monotonic()
-        self._root = root_name(root)
+        self._walk = walked
+        self._corpora: tuple[StoredCorpus, ...] = tuple(walked.found)
+        """All of the store, as it is to be."""
         self._store = store
         self._settings = settings
         self._limits = limits
@@ -151,34 +157,51 @@ class _Ingest:
         """What came out of each file that was read, by path."""
         self._previous = self._open_previous()
 
-    def run(self, found: Discovery, verify: bool, progress: OnProgress | None) -> IngestReport:
+    def run(self, verify: bool, progress: OnProgress | None) -> IngestReport:
         try:
-            return self._run(found, verify, progress)
+            return self._run(verify, progress)
         except (StoreDamaged, sqlite3.DatabaseError) as error:
             if self._previous is None or isinstance(error, sqlite3.OperationalError):
                 raise
+            self._walk = widened(self._walk, self._corpora, self._store)
             self._give_up_previous()
-            return self._run(found, verify, progress)
+            return self._run(verify, progress)
 
-    def _run(self, found: Discovery, verify: bool, progress: OnProgress | None) -> IngestReport:
+    def _run(self, verify: bool, progress: OnProgress | None) -> IngestReport:
         if verify and self._previous and (problems := self._previous.check()):
             raise StoreDamaged(str(self._store), problems[0])
-        documents = self._previous.documents() if self._previous else []
+        documents = self._documents()
         given = (self._settings, self._limits)
+        found = self._walk.everything
         plan = plan_changes(found, documents, *given, recut=self._recut, verify=verify)
         self._retry(plan)
         self._read = {}
         if self._previous is None or self._recut or self._changes_content(plan):
-            documents = self._write(plan, progress)
+            self._write(plan, progress)
+            documents = self._documents()
         else:
             self._touch(plan.to_touch)
             self._repair()
         return self._report(plan, documents)
 
+    def _documents(self) -> list[StoredDocument]:
+        """Those of the corpora that are brought up to date, as the store knows them now."""
+        if self._previous is None:
+            return []
+        corpora = self._walk.found
+        return [each for corpus in corpora for each in self._previous.documents_of(corpus)]
+
     def _changes_content(self, plan: Plan) -> bool:
         assert self._previous is not None
-        is_same = self._previous.skipped() == plan.skipped
+        is_same = self._previous.corpora == self._corpora
+        is_same &= self._previous.skipped() == self._skipped(plan)
         return bool(plan.to_parse or plan.to_remove or not is_same)
+
+    def _skipped(self, plan: Plan) -> list[Skipped]:
+        """What is left out of all corpora, by path."""
+        known = self._previous.skipped() if self._previous else []
+        others = [each for each in known if not self._walk.covers(each.path)]
+        return sorted([*others, *plan.skipped], key=lambda each: each.path)
 
     def _retry(self, plan: Plan) -> None:
         """Plan to read what could not be read and now gives something else."""
@@ -204,10 +227,14 @@ class _Ingest:
             return None
         except StoreDamaged:
             self._give_up_previous()
+            names = [corpus.name for corpus in self._corpora if corpus.name]
+            self._notes += [f"it holds {name!r} alone; ingest what else it held" for name in names]
             return None
-        check_root(previous, self._store, self._root)
+        check_corpora(previous, self._store, self._walk.found)
+        self._corpora = with_added(previous.corpora, self._walk.found)
         self._embedder = previous.embedder
         if previous.settings != self._recorded_settings():
+            self._walk = widened(self._walk, self._corpora, self._store)
             self._recut = True
             self._notes.append("the settings changed; every document was cut anew")
         return previous
@@ -222,11 +249,11 @@ class _Ingest:
             writer = DatabaseWriter(self._previous.path, self._previous, self._previous.generation)
             for document in documents:
                 writer.touch(document)
-            writer.commit(self._root, self._recorded_settings(), self._embedder)
+            writer.commit(self._corpora, self._recorded_settings(), self._embedder)
             self._previous = Database(self._store / FILE)
 
-    def _write(self, plan: Plan, progress: OnProgress | None) -> list[StoredDocument]:
-        """Commit what the plan says; every document of the new generation."""
+    def _write(self, plan: Plan, progress: OnProgress | None) -> None:
+        """Commit what the plan says."""
         if self._previous is None:
             discard(self._store)
         generation = self._previous.generation + 1 if self._previous else 1
@@ -244,14 +271,13 @@ class _Ingest:
                 for parsed in reading:
                     stored = writer.add(parsed.document, parsed.sections, parsed.anchors)
                     derived.add(stored, parsed.fields)
-            writer.replace_skipped(plan.skipped)
-            writer.commit(self._root, self._recorded_settings(), self._embedder)
+            writer.replace_skipped(self._skipped(plan))
+            writer.commit(self._corpora, self._recorded_settings(), self._embedder)
         except BaseException:
             writer.discard()
             raise
         self._previous = Database(self._store / FILE)
         derived.commit(self._previous)
-        return self._previous.documents()
 
     def _reading(self, plan: Plan, progress: OnProgress | None) -> Generator[ParsedFile]:
         """Read what is to be read; note what came out of each file, and tell how far it is."""
@@ -295,20 +321,21 @@ class _Ingest:
 
     def _report(self, plan: Plan, documents: list[StoredDocument]) -> IngestReport:
         assert self._previous is not None
-        count, sections, chars = self._previous.counts()
+        found = [document for document in documents if not document.problem]
         others = not_read(plan, self._previous, documents, self._read.keys())
         outcomes = Counter(each.outcome for each in self._read.values())
         return IngestReport(
             generation=self._previous.generation,
-            documents=count,
-            sections=sections,
-            chars=chars,
+            documents=len(found),
+            sections=sum(document.sections for document in found),
+            chars=sum(document.chars for document in found),
             added=outcomes["added"],
             changed=outcomes["changed"],
             removed=len(plan.gone),
             unchanged=len(documents) - len(self._read),
             files=tuple(sorted([*self._read.values(), *others])),
             notes=tuple(self._notes),
+            missing=tuple(map(missing_corpus, self._walk.missing)),
             seconds=time.monotonic() - self._started,
         )
 

@@ -5,6 +5,20 @@ from typing import NamedTuple
 from contextpull.sections.cutting import line_ends
 
 
+class StoredCorpus(NamedTuple):
+    """A folder that a store is read from."""
+
+    name: str
+    """What its paths in the store begin with; empty for one that is the only one of its store."""
+    root: str
+    """The folder's absolute path."""
+
+    @property
+    def prefix(self) -> str:
+        """`name/`, or nothing where there is no name."""
+        return f"{self.name}/" if self.name else ""
+
+
 class StoredDocument(NamedTuple):
     """One file of the corpus, as the last ingest saw it."""
 

@@ -48,6 +48,7 @@ class IngestReport:
 
     generation: int
     documents: int
+    """Those that can be found of the corpora that were brought up to date; so below."""
     sections: int
     chars: int
     added: int
@@ -58,6 +59,8 @@ class IngestReport:
     """Every file that was touched, is not in the store, or warns of something, by path."""
     notes: tuple[str, ...]
     """What was repaired or redone beside the changes."""
+    missing: tuple[str, ...]
+    """A sentence on each corpus that could not be brought up to date."""
     seconds: float
 
     @property

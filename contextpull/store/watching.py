@@ -1,8 +1,8 @@
-"""Following a folder: every change in it soon leads to an ingest.
+"""Following folders: every change in one soon leads to an ingest.
 
 The system tells of changes folder by folder, for just those folders whose entries decide what the
 corpus holds: not for hidden, vendored and ignored ones, and not for the store.
-Where it cannot tell, the folder is looked through again and again.
+Where it cannot tell, the folders are looked through again and again.
 """
 
 import os
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from contextpull.config import CutSettings, ReadLimits
-from contextpull.documents.discovery import Discovery, discover, readable_name
+from contextpull.documents.discovery import Discovery, readable_name
 from contextpull.errors import ContextPullError, InvalidInput, StoreBusy
+from contextpull.store.corpora import Source, sources_of, walk
 from contextpull.store.ingest import IngestReport, ingest
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _LOOK_ANYHOW = 600.0
 """Seconds after which a folder is looked through though the system told of nothing: its queue may
 have run over, a file may be written to through memory."""
 _CHECK_ROOT = 5.0
-"""Seconds between two checks whether the folder is still the one that is watched."""
+"""Seconds between two checks whether the folders are still those that are watched."""
 _STEP_MS = 50
 _TRIES = 10
 _MOST_NAMED = 5
@@ -49,10 +50,11 @@ _SHARED = frozenset(
 
 
 def watch(
-    root: Path,
+    root: Path | None,
     store: Path,
     settings: CutSettings | None = None,
     *,
+    name: str = "",
     stop: threading.Event,
     on_report: Callable[[IngestReport], object],
     tell: Callable[[str], object],
@@ -62,29 +64,33 @@ def watch(
 ) -> None:
     """Ingest the folder `root` now and after whatever changes in it, until `stop` is set.
 
+    `name` and a `root` of None are as for `ingest`; corpora that others add to the store or take
+    out of it are then followed from the next moment on, or no longer.
     `on_report` gets the report of every ingest that finds a generation other than the last one,
     which is `known` at the start. `tell` gets a sentence when an ingest fails, which is then tried
-    again, and when the system cannot tell of changes; the folder is then looked through every few
-    seconds, as it is every `poll` seconds where that is given.
+    again, when the folder of a corpus is gone while others are there, and when the system cannot
+    tell of changes; the folders are then looked through every few seconds, as they are every
+    `poll` seconds where that is given.
     Returns at once when `stop` is set while it waits, after the ingest while one is under way.
     Raises no ContextPullError of its own, but whatever the two callables raise.
     """
-    eyes: _Eyes = _Looking(root, store, poll) if poll else _Told(root, store)
+    folders = _Folders(root, store, name)
+    eyes: _Eyes = _Looking(folders, poll) if poll else _Told(folders)
     trouble = _Trouble(tell)
     try:
         while not stop.is_set():
             started = time.monotonic()
             try:
                 eyes.open()
-                report = ingest(root, store, settings, limits=limits)
+                report = ingest(root, store, settings, name=name, limits=limits)
             except _CannotTell as reason:
                 tell(f"{reason} Looking through the folder every {LOOK_SECONDS:g} s instead.")
-                eyes = _Looking(root, store, LOOK_SECONDS)
+                eyes = _Looking(folders, LOOK_SECONDS)
                 continue
             except ContextPullError as error:
                 stop.wait(trouble.begun(error))
                 continue
-            trouble.ended()
+            trouble.ended(report.missing)
             if report.generation != known:
                 known = report.generation
                 on_report(report)
@@ -114,6 +120,7 @@ class _Trouble:
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell = tell
         self._told = ""
+        self._missing: tuple[str, ...] = ()
         self._pause = _AGAIN
 
     def begun(self, error: ContextPullError) -> float:
@@ -126,7 +133,12 @@ class _Trouble:
             self._pause = min(2 * pause, _MOST_AGAIN)
         return pause
 
-    def ended(self) -> None:
+    def ended(self, missing: tuple[str, ...]) -> None:
+        """An ingest was made, of all corpora but for those of which the sentences tell."""
+        for sentence in missing:
+            if sentence not in self._missing:
+                self._tell(sentence)
+        self._missing = missing
         self._told = ""
         self._pause = _AGAIN
 
@@ -135,13 +147,37 @@ class _CannotTell(Exception):
     """The system does not tell of changes in a folder; the message is a sentence that says why."""
 
 
+class _Folders:
+    """The folders that are followed: one, or those that the store names at the time."""
+
+    def __init__(self, root: Path | None, store: Path, name: str) -> None:
+        self._root = root
+        self._store = store
+        self._name = name
+
+    def found(self) -> list[Discovery]:
+        """What lies in each. Raises InvalidInput when none is there, StoreError as the store."""
+        return list(walk(self._sources(), self._store).found.values())
+
+    def identities(self) -> dict[Source, tuple[int, int] | None]:
+        """Which folder it is that has each path, None for none; nothing where nobody can tell."""
+        try:
+            return {source: _identity(source.folder) for source in self._sources()}
+        except ContextPullError:
+            return {}
+
+    def _sources(self) -> list[Source]:
+        return sources_of(self._store, self._root, self._name)
+
+
 class _Eyes(Protocol):
-    """A way to notice changes of a corpus."""
+    """A way to notice changes of corpora."""
 
     def open(self) -> None:
         """Notice every change from now on.
 
-        Raises InvalidInput when there is no such folder, _CannotTell when this way is none.
+        Raises InvalidInput when there is no such folder, StoreError when the store is to name it
+        and cannot, _CannotTell when this way is none.
         """
 
     def wait(self, stop: threading.Event) -> None:
@@ -152,42 +188,40 @@ class _Eyes(Protocol):
 
 
 class _Looking:
-    """Looks through the folder, and compares names, sizes and times."""
+    """Looks through the folders, and compares names, sizes and times."""
 
-    def __init__(self, root: Path, store: Path, seconds: float) -> None:
-        self._root = root
-        self._store = store
+    def __init__(self, folders: _Folders, seconds: float) -> None:
+        self._folders = folders
         self._seconds = seconds
-        self._found: Discovery | None = None
+        self._found: list[Discovery] = []
 
     def open(self) -> None:
-        self._found = discover(self._root, leave_out=self._store)
+        self._found = self._folders.found()
 
     def wait(self, stop: threading.Event) -> None:
         pause = self._seconds
         while not stop.wait(pause):
             started = time.monotonic()
             try:
-                found = discover(self._root, leave_out=self._store)
-            except InvalidInput:
+                found = self._folders.found()
+            except ContextPullError:
                 return
             if found != self._found:
                 return
             pause = max(self._seconds, _SHARE * (time.monotonic() - started))
 
     def close(self) -> None:
-        self._found = None
+        self._found = []
 
 
 class _Told:
     """Is told by the system."""
 
-    def __init__(self, root: Path, store: Path) -> None:
-        self._root = root
-        self._store = store
+    def __init__(self, folders: _Folders) -> None:
+        self._folders = folders
         self._notify: RustNotify | None = None
-        self._found = Discovery()
-        self._identity: tuple[int, int] | None = None
+        self._found: list[Discovery] = []
+        self._identities: dict[Source, tuple[int, int] | None] = {}
 
     def open(self) -> None:
         if self._notify is None:
@@ -204,17 +238,23 @@ class _Told:
         """
         watched: set[str] | None = None
         for _ in range(_TRIES):
-            self._identity = _identity(self._root)
-            self._found = discover(self._root, leave_out=self._store)
-            folders = set(self._found.folders)
+            self._identities = self._folders.identities()
+            self._found = self._folders.found()
+            folders = {folder for found in self._found for folder in found.folders}
             if folders == watched:
                 return
             self.close()
-            _check_names(self._found)
-            if kind := _shared_file_system(self._root):
-                raise _CannotTell(f"On {kind} not every change is told of.")
+            self._check()
             watched = folders if self._watch(sorted(folders)) else None
         raise _CannotTell("Folders come and go too fast to be watched.")
+
+    def _check(self) -> None:
+        """Raise _CannotTell where the system would not tell of every change."""
+        for found in self._found:
+            _check_names(found)
+        for source in self._identities:
+            if kind := _shared_file_system(source.folder):
+                raise _CannotTell(f"On {kind} not every change is told of.")
 
     def _watch(self, folders: list[str]) -> bool:
         """Whether all of them are watched; one may have gone."""
@@ -238,7 +278,7 @@ class _Told:
         while not self._matters(self._changes(_CHECK_ROOT, stop)):
             if stop.is_set():
                 return
-            if _identity(self._root) != self._identity or time.monotonic() > until:
+            if self._folders.identities() != self._identities or time.monotonic() > until:
                 self.close()
                 return
         until = time.monotonic() + _MOST_UNREST
@@ -257,7 +297,7 @@ class _Told:
             changes = self._notify.watch(2 * _STEP_MS, _STEP_MS, int(seconds * 1000), stop)
         except RuntimeError:  # a name that is no UTF-8: it tells of nothing else from now on
             self.close()
-            return (str(self._root),)
+            return ("",)
         if changes == "signal":
             raise KeyboardInterrupt
         return {place for _, place in changes} if isinstance(changes, set) else ()
@@ -268,8 +308,8 @@ class _Told:
         for place in places:
             if self._notify is None:
                 return True
-            moves = self._found.decides_folders(place)
-            if (moves or not matters) and self._found.concerns(place):
+            moves = any(found.decides_folders(place) for found in self._found)
+            if (moves or not matters) and any(found.concerns(place) for found in self._found):
                 matters = True
                 if moves:
                     self.close()

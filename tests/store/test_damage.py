@@ -132,7 +132,7 @@ def test_a_newer_format_is_refused_with_both_versions_and_left_alone(
     before = (store / FILE).read_bytes()
     for use in (lambda: open_store(store), lambda: ingest(root, store)):
         with pytest.raises(
-            StoreError, match=r"has format 7; this contextpull reads up to format 2"
+            StoreError, match=r"has format 7; this contextpull reads up to format 3"
         ):
             use()
     assert (store / FILE).read_bytes() == before

@@ -7,7 +7,7 @@ import pytest
 
 from contextpull import open_store
 from contextpull.eval.seen import seen
-from contextpull.store.database import FILE, FORMAT, Database
+from contextpull.store.database import FILE, Database
 from contextpull.store.ingest import ingest
 from contextpull.tools import ToolSession
 from tests.conftest import tools_over, write_corpus
@@ -58,4 +58,4 @@ def test_a_store_of_the_first_format_is_read_and_migrated_by_the_next_change(
     new = ToolSession(open_store(tmp_path / "store"))
     assert "p. 1)" in new.call("read", {"ids": ["new.pdf#page=1"]}).text
     assert "p." not in new.call("read", {"ids": ["manual.pdf#page=1"]}).text.split("\n")[0]
-    assert Database(file).format == FORMAT
+    assert Database(file).format == 2

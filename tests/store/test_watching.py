@@ -33,19 +33,20 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of limits
 class Watcher:
     """A watcher in a thread of its own, and what it said."""
 
-    def __init__(self, root: Path, store: Path, poll: float | None) -> None:
+    def __init__(self, root: Path | None, store: Path, poll: float | None, name: str = "") -> None:
         self.root = root
         self.store = store
         self.stop = threading.Event()
         self.reports: queue.Queue[IngestReport] = queue.Queue()
         self.told: queue.Queue[str] = queue.Queue()
-        self._thread = threading.Thread(target=self._run, args=(poll,))
+        self._thread = threading.Thread(target=self._run, args=(poll, name))
         self._thread.start()
 
-    def _run(self, poll: float | None) -> None:
+    def _run(self, poll: float | None, name: str) -> None:
         watch(
             self.root,
             self.store,
+            name=name,
             stop=self.stop,
             on_report=self.reports.put,
             tell=self.told.put,
@@ -74,9 +75,11 @@ class Watcher:
 
 
 @contextmanager
-def watched(root: Path, store: Path, poll: float | None = None) -> Iterator[Watcher]:
+def watched(
+    root: Path | None, store: Path, poll: float | None = None, name: str = ""
+) -> Iterator[Watcher]:
     """A watcher that has read the folder once."""
-    watcher = Watcher(root, store, poll)
+    watcher = Watcher(root, store, poll, name)
     try:
         watcher.reports.get(timeout=PATIENCE)
         yield watcher

@@ -23,6 +23,8 @@ class Answer(NamedTuple):
     text: str
     """Empty where the run was not kept, ended otherwise, or answered nothing."""
     evidence: Evidence
+    may_lack_reference: bool = False
+    """See `Item`."""
 
     def item(self, measure: Measure) -> Item:
         """This answer, to be judged by one measure."""
@@ -35,6 +37,7 @@ class Answer(NamedTuple):
             answer=self.text,
             reference=self.question.answer,
             evidence=self.evidence,
+            may_lack_reference=self.may_lack_reference,
         )
 
 

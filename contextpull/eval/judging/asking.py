@@ -34,7 +34,7 @@ class Task(NamedTuple):
         """What the verdict is kept under: everything that changes it."""
         return ledger_key(
             judge=judge.fingerprint,
-            prompt=prompt_fingerprint(self.item.measure),
+            prompt=prompt_fingerprint(self.item.measure, lacks_reference=self.item.lacks_reference),
             transcript=self.transcript,
             asking=self.asking,
             left_out=self.item.evidence.left_out,
@@ -45,12 +45,15 @@ class Task(NamedTuple):
 class KeptVerdicts:
     """A file of verdicts, one a line, for any number of threads; see KeptLines."""
 
-    def __init__(self, path: Path) -> None:
-        """Read what is there. Raises EvaluationError for a line that is no verdict."""
-        self._lines = KeptLines(path, "the judgements")
+    def __init__(self, path: Path | None) -> None:
+        """Read what is there; without a path verdicts are kept in memory alone.
+
+        Raises EvaluationError for a line that is no verdict.
+        """
+        self._lines = KeptLines(path, "the judgements") if path else None
         self._lock = threading.Lock()
         self._kept: dict[str, Verdict | None] = {}
-        for number, record in self._lines.records():
+        for number, record in self._lines.records() if self._lines else ():
             try:
                 self._kept[str(record["key"])] = _verdict(record)
             except (KeyError, TypeError, JudgeFailed) as error:
@@ -70,7 +73,8 @@ class KeptVerdicts:
         """Keep a verdict, or that there can be none, on the disk when this returns."""
         line = json.dumps({"key": key, **judgement_record(task, judge.name, verdict)})
         with self._lock:
-            self._lines.add(line)
+            if self._lines:
+                self._lines.add(line)
             self._kept[key] = verdict
 
 

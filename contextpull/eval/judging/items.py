@@ -1,6 +1,6 @@
 """What a judge is asked: one measure of one answer, with what it is judged against."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from contextpull.eval.transcripts import ToolCall, Transcript
@@ -42,12 +42,20 @@ class Item(NamedTuple):
     reference: str
     """The answer that the question comes with; may be empty."""
     evidence: Evidence
+    may_lack_reference: bool = False
+    """Whether helpfulness is judged by the question alone where there is no reference."""
+
+    @property
+    def lacks_reference(self) -> bool:
+        """Whether this is judged by the question alone."""
+        is_allowed = self.may_lack_reference and self.measure == "helpfulness"
+        return is_allowed and not self.reference.strip()
 
     @property
     def undefined(self) -> Undefined | None:
         """Why this cannot be judged; None where it can."""
         if self.measure != "faithfulness":
-            return None if self.reference.strip() else "no_reference"
+            return None if self.reference.strip() or self.lacks_reference else "no_reference"
         if self.evidence.kind == "none":
             return "nothing_shown"
         return None if self.evidence.text.strip() else "no_text"
@@ -80,13 +88,17 @@ def evidence_of(transcript: Transcript, most: int = MOST_CHARS) -> Evidence:
     shown = read or [call for call in good if call.surfaced]
     if not shown:
         return Evidence("none")
-    texts, left_out = _cut(_results(shown), most)
-    return Evidence("read" if read else "snippets", "\n\n".join(texts), left_out)
+    return evidence_in(_results(shown), "read" if read else "snippets", most)
+
+
+def evidence_in(texts: Iterable[str], kind: Kind = "read", most: int = MOST_CHARS) -> Evidence:
+    """These texts, each once; of more than `most` characters the longest are cut first."""
+    shown, left_out = _cut(list(dict.fromkeys(texts)), most)
+    return Evidence(kind, "\n\n".join(shown), left_out)
 
 
 def _results(calls: Sequence[ToolCall]) -> list[str]:
-    """Each result once: a model may ask for the same again."""
-    return list(dict.fromkeys(call.result for call in calls if call.result.strip()))
+    return [call.result for call in calls if call.result.strip()]
 
 
 def _cut(texts: Sequence[str], most: int) -> tuple[list[str], int]:

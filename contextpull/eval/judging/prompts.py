@@ -50,6 +50,11 @@ that person needs to learn. 1 when the ANSWER tells it clearly and at once, 0 wh
 no further than before or is misled, in between when it must be picked out of other matter, is \
 vague, or needs a second question.""",
 }
+_HELPFUL_BY_ITSELF = """\
+Grade the helpfulness of the ANSWER to the person who asked the QUESTION. Whether it is true is \
+graded elsewhere: take its statements for true. 1 when it tells clearly and at once what the \
+QUESTION asks for, 0 when the person is no further than before, in between when it must be picked \
+out of other matter, is vague, or needs a second question."""
 _CUT = (
     "{} characters of the EVIDENCE did not fit and are not shown. Do not count a statement as"
     " unsupported that may well rest on them."
@@ -59,23 +64,25 @@ _CUT = (
 def prompt_of(item: Item) -> str:
     """The material, each part between marks that it cannot hold, and below it the rubric."""
     on_evidence = item.measure == "faithfulness"
+    on_reference = not on_evidence and not item.lacks_reference
     parts = {
         "QUESTION": _plain(item.question),
         **({"EVIDENCE": _plain(item.evidence.text)} if on_evidence else {}),
-        **({} if on_evidence else {"REFERENCE": _plain(item.reference)}),
+        **({"REFERENCE": _plain(item.reference)} if on_reference else {}),
         "ANSWER": _plain(item.answer),
     }
     mark = mark_for(*parts.values())
     head = f"Each part of the material stands between two lines of the mark {mark}."
     shown = [f"{name}\n{mark}\n{text}\n{mark}" for name, text in parts.items()]
     cut = [_CUT.format(item.evidence.left_out)] if on_evidence and item.evidence.left_out else []
-    return "\n\n".join([head, *shown, *cut, _RUBRICS[item.measure]])
+    rubric = _HELPFUL_BY_ITSELF if item.lacks_reference else _RUBRICS[item.measure]
+    return "\n\n".join([head, *shown, *cut, rubric])
 
 
 @cache
-def prompt_fingerprint(measure: Measure) -> str:
+def prompt_fingerprint(measure: Measure, *, lacks_reference: bool = False) -> str:
     """16 hexadecimal digits that change with everything that a judge of this measure is told."""
-    blank = Item(measure, "", "", 0, "", "", "", Evidence("none", left_out=1))
+    blank = Item(measure, "", "", 0, "", "", "", Evidence("none", left_out=1), lacks_reference)
     return fingerprint_of(SYSTEM, prompt_of(blank), json.dumps(SCHEMA))
 
 

@@ -1,12 +1,10 @@
 """Judgements as figures: a mean with its interval for each row and measure, and agreement."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from contextpull.eval.judging.agreement import Label, agreement, consistency
-from contextpull.eval.run_directory import SavedRun
-from contextpull.eval.runs import clusters_of
 from contextpull.eval.statistics import bootstrap_interval
 
 _ANSWER = ("row", "id", "measure", "repeat")
@@ -18,11 +16,11 @@ Judgement = dict[str, Any]
 class Figures:
     """Figures over judgements of one run; intervals draw documents, or questions without one."""
 
-    def __init__(self, run: SavedRun, rounds: int, seed: int) -> None:
+    def __init__(self, cluster_of: Mapping[str, Hashable], rounds: int, seed: int) -> None:
+        """`cluster_of` says by a question's id what it is drawn together with."""
         self._rounds = rounds
         self._seed = seed
-        clusters = clusters_of(run.questions.values())
-        self._cluster_of = dict(zip(run.questions, clusters, strict=True))
+        self._cluster_of = cluster_of
 
     def row(
         self, row: str, measure: str, judgements: Iterable[Judgement], unanswered: int
@@ -39,9 +37,9 @@ class Figures:
             "measure": measure,
             "answers": len(found),
             "unanswered": unanswered,
-            **self._figures(found),
+            **self.over(found),
             "by_evidence": {
-                kind: self._figures([each for each in found if each["evidence"] == kind])
+                kind: self.over([each for each in found if each["evidence"] == kind])
                 for kind in kinds
             },
         }
@@ -79,7 +77,8 @@ class Figures:
             for measure, found in pairs.items()
         ]
 
-    def _figures(self, judgements: Sequence[Judgement]) -> dict[str, Any]:
+    def over(self, judgements: Sequence[Judgement]) -> dict[str, Any]:
+        """How many were judged, undefined and in error, and the mean of what was judged."""
         judged = [each for each in judgements if each["outcome"] == "ok"]
         failed = [each for each in judgements if each["outcome"] not in {"ok", "undefined"}]
         mean = bootstrap_interval(

@@ -1,7 +1,7 @@
 """Judges the answers of a kept run, and tells what came of it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +23,11 @@ from contextpull.eval.ledger import Ledger
 from contextpull.eval.metered import Budget, Price, Progress, Spent
 from contextpull.eval.run_directory import (
     JUDGEMENTS,
-    SavedRun,
     load_run,
     open_ledger,
     writing_run,
 )
+from contextpull.eval.runs import clusters_of
 from contextpull.eval.statistics import ROUNDS, require_numpy
 from contextpull.eval.transcripts import Tokens
 
@@ -77,16 +77,24 @@ def judge_run(
     numpy.
     """
     require_numpy()
-    if budget is not None and budget.dollars is not None and price(_ONE_OF_EACH) is None:
-        raise InvalidInput("The price of this judge is unknown: give --max-tokens, not --max-usd.")
+    check_price(budget, price)
     run = load_run(Path(folder))
     with _ledger(run.folder, settings.offline) as ledger:
         answers = answers_of(run, ledger, settings.rows, settings.sample, settings.seed)
         check_labels(labels, run.report["agents"], run.questions)
-        judging = _Judging(run, answers, judge, settings)
+        clusters = clusters_of(run.questions.values())
+        cluster_of = dict(zip(run.questions, clusters, strict=True))
+        kept = KeptVerdicts(run.folder / JUDGEMENTS)
+        judging = Judging(answers, judge, settings, kept, cluster_of)
         judging.check()
         judging.ask(budget or Budget(), price, on_progress)
-    return judging.report(labels)
+    return {"run": str(run.folder), **judging.report(labels)}
+
+
+def check_price(budget: Budget | None, price: Price) -> None:
+    """Raise InvalidInput for a budget in dollars where the judge's price is unknown."""
+    if budget is not None and budget.dollars is not None and price(_ONE_OF_EACH) is None:
+        raise InvalidInput("The price of this judge is unknown: give --max-tokens, not --max-usd.")
 
 
 @contextmanager
@@ -99,17 +107,23 @@ def _ledger(folder: Path, offline: bool) -> Iterator[Ledger]:
             yield ledger
 
 
-class _Judging:
+class Judging:
     """What is judged, and what came of it."""
 
     def __init__(
-        self, run: SavedRun, answers: Sequence[Answer], judge: Judge, settings: Settings
+        self,
+        answers: Sequence[Answer],
+        judge: Judge,
+        settings: Settings,
+        kept: KeptVerdicts,
+        cluster_of: Mapping[str, Hashable],
     ) -> None:
-        self._run = run
+        """`cluster_of` says by a question's id what it is drawn together with in intervals."""
         self._answers = answers
+        self._cluster_of = cluster_of
         self._judge = judge
         self._settings = settings
-        self._kept = KeptVerdicts(run.folder / JUDGEMENTS)
+        self._kept = kept
         tasks = [
             Task(answer.item(measure), answer.transcript, asking)
             for asking in range(2 if settings.twice else 1)
@@ -121,9 +135,19 @@ class _Judging:
         self._before = {key for key in self._tasks if key in self._kept}
         self._asked = Asked({}, Spent(), "")
 
+    @property
+    def possible(self) -> int:
+        """How many verdicts there can be."""
+        return sum(1 for _ in self._wanted())
+
+    @property
+    def missing(self) -> int:
+        """How many of them were not kept before, and so are to be asked for."""
+        return sum(key not in self._before for key, _ in self._wanted())
+
     def check(self) -> None:
         """Raise EvaluationError where nobody needs to be asked: nothing could come of it."""
-        if not any(True for _ in self._wanted()):
+        if not self.possible:
             raise EvaluationError(_nothing(task.item for task in self._tasks.values()))
         missing = [task for key, task in self._wanted() if key not in self._before]
         if self._settings.offline and missing:
@@ -162,9 +186,8 @@ class _Judging:
         """All of it, with every judgement."""
         settings, spent = self._settings, self._asked.spent
         judgements = [self._record(key, task) for key, task in self._tasks.items()]
-        figures = Figures(self._run, settings.rounds, settings.seed)
+        figures = Figures(self._cluster_of, settings.rounds, settings.seed)
         return {
-            "run": str(self._run.folder),
             "judge": self._judge.name,
             "rows": [
                 figures.row(row, measure, judgements, unanswered)

@@ -25,9 +25,11 @@ def render_judging(report: Mapping[str, Any]) -> str:
     lines = [Line("row", _HEADS)]
     for each in report["rows"]:
         lines.append(_line(each["row"], each["measure"], each))
-        for kind, figures in each["by_evidence"].items():
+        for kind, figures in each.get("by_evidence", {}).items():
             if figures["judged"]:
                 lines.append(_line("", _KINDS[kind], figures))
+        for shape, figures in each.get("shapes", {}).items():
+            lines.append(_line("", f"  {printable(shape)}", figures))
     return "\n".join([*aligned(lines, _NUMBERS), "", *_notes(report)]) + "\n"
 
 
@@ -37,10 +39,11 @@ def _line(name: str, measure: str, figures: Mapping[str, Any]) -> Line:
         sum(figures["undefined"].values()),
         sum(figures["errors"].values()),
     )
-    return Line(printable(name), (measure, *map(str, counts), _figure(figures["mean"])))
+    return Line(printable(name), (measure, *map(str, counts), shown_interval(figures["mean"])))
 
 
-def _figure(interval: Mapping[str, float | None]) -> str:
+def shown_interval(interval: Mapping[str, float | None]) -> str:
+    """A mean with its interval, of a report."""
     fields = {name: nan if value is None else value for name, value in interval.items()}
     return figure(Interval(**fields))
 
@@ -95,7 +98,7 @@ def _agreement(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     graded = [each for each in records if each["kind"] == "graded"]
     if graded:
         cells = [
-            (each["measure"], (_compared(each), _figure(each["mean_absolute_difference"])))
+            (each["measure"], (_compared(each), shown_interval(each["mean_absolute_difference"])))
             for each in graded
         ]
         yield from _table("beside people", ("labels", "mean absolute difference"), cells)
@@ -107,7 +110,7 @@ def _agreement(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _yes_no(record: Mapping[str, Any]) -> tuple[str, ...]:
     rate = UNDEFINED if record["base_rate"] is None else f"{record['base_rate']:.2f}"
     counts = (str(record["confusion"][cell]) for cell in _CELLS)
-    return (_compared(record), _figure(record["kappa"]), rate, *counts)
+    return (_compared(record), shown_interval(record["kappa"]), rate, *counts)
 
 
 def _compared(record: Mapping[str, Any]) -> str:
@@ -122,8 +125,8 @@ def _consistency(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             each["measure"],
             (
                 str(each["answers"]),
-                _figure(each["differ"]),
-                _figure(each["mean_absolute_difference"]),
+                shown_interval(each["differ"]),
+                shown_interval(each["mean_absolute_difference"]),
             ),
         )
         for each in records

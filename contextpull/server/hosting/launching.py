@@ -42,8 +42,10 @@ def uvx_program(uvx: str | None) -> tuple[str, ...]:
 
 def launch_of(program: tuple[str, ...], what: Served) -> Launch:
     """How to serve this, in absolute paths that keep links."""
-    args = [*program[1:], "serve", _whole(what.folder or what.store)]
-    if what.folder:
+    args = [*program[1:], "serve"]
+    if not what.corpora:
+        args.append(_whole(what.folder or what.store))
+    if what.folder or what.corpora:
         args += ["--store", _whole(what.store)]
     return Launch(program[0], tuple(args))
 

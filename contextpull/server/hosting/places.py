@@ -13,8 +13,10 @@ class Served(NamedTuple):
     """What a server serves."""
 
     folder: Path | None
-    """The corpus; None for a store that is served as it is."""
+    """The corpus; None for a store by itself."""
     store: Path
+    corpora: tuple[str, ...] = ()
+    """The names of those that such a store is kept up with; none to serve it as it is."""
 
 
 def served(folder: Path | None, store: Path | None, default: Path, cache: Path) -> Served:
@@ -23,6 +25,8 @@ def served(folder: Path | None, store: Path | None, default: Path, cache: Path) 
     Each may be left out: `default` is the usual place of a store, and `cache` has room for more.
     Raises InvalidInput where no folder is named and there is none to be served unasked.
     """
+    if folder is None and (names := _names_in(store or default)):
+        return Served(None, store or default, names)
     folder = folder or folder_here(store or default)
     if is_store(folder):
         return Served(None, folder)
@@ -32,6 +36,11 @@ def served(folder: Path | None, store: Path | None, default: Path, cache: Path) 
 def is_store(folder: Path) -> bool:
     """Whether this folder is a store, not a corpus."""
     return (folder / FILE).is_file()
+
+
+def _names_in(store: Path) -> tuple[str, ...]:
+    corpora = Database(store / FILE).corpora if is_store(store) else ()
+    return tuple(corpus.name for corpus in corpora if corpus.name)
 
 
 def folder_here(store: Path) -> Path:
