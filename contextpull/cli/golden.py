@@ -2,10 +2,12 @@
 
 import click
 
+from contextpull.cli.golden_answers import answers_command
 from contextpull.cli.golden_builds import sweep_command
 from contextpull.cli.golden_chunking import chunking_command
 from contextpull.cli.golden_files import check_command, convert_command, label_command
 from contextpull.cli.golden_measuring import cutoff_command, report_command
+from contextpull.cli.golden_template import template_command
 from contextpull.cli.golden_writing import write_command
 
 
@@ -19,11 +21,13 @@ def golden_group() -> None:
 
 for _command in (
     check_command,
+    template_command,
     write_command,
     label_command,
     convert_command,
     report_command,
     cutoff_command,
+    answers_command,
     sweep_command,
     chunking_command,
 ):

@@ -170,7 +170,7 @@ def write_command(context: click.Context, /, **options: Any) -> None:
         open_sections(options["sections_path"], options["store_path"]) as searched,
         interruptible(files.answers),
     ):
-        corpus = _corpus(searched, options["paths"])
+        corpus = corpus_within(searched, options["paths"])
         drafted = _draft(corpus, searched, plan, (writer, critic), meter)
     save(drafted, files, writer=writer.name, critic=critic.name)
     _print(drafted, files, meter, (writer, critic), as_json=options["as_json"])
@@ -247,7 +247,7 @@ def _open(
     return asked(chat, SYSTEM), asked(judging, CRITIC_SYSTEM)
 
 
-def _corpus(searched: "Searched", paths: tuple[str, ...]) -> "Corpus":
+def corpus_within(searched: "Searched", paths: tuple[str, ...]) -> "Corpus":
     """The sections of what is searched, or of the documents that the paths mean."""
     from contextpull.errors import PathNotFound
     from contextpull.eval.generation.corpus import Corpus, corpus_of

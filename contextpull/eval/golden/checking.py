@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contextpull.errors import SectionNotFound
 from contextpull.eval.golden.grains import PagesOf, pages_of
+from contextpull.eval.golden.places import Places
 from contextpull.eval.golden.quotes import LEAST_PART, Match, closest, holds, tokens_in
 from contextpull.eval.golden.reading import Fault, GoldenFile, Row, read_rows
-from contextpull.eval.golden.schema import page_of
-from contextpull.retrieval.reading import read
 from contextpull.retrieval.search import search
 from contextpull.store import Snapshot
 from contextpull.store.records import StoredSection
@@ -135,21 +132,12 @@ def _is_short(quote: str) -> bool:
     return tokens_in(quote) < LEAST_PART
 
 
-class _Place(NamedTuple):
-    """What an entry of `expected` leads to."""
-
-    sections: tuple[StoredSection, ...]
-    fault: str
-    names_unknown_page: bool = False
-
-
 class _Beside:
     """Checks rows against a store."""
 
     def __init__(self, snapshot: Snapshot, pages: PagesOf) -> None:
         self._snapshot = snapshot
-        self._pages = pages
-        self._place = lru_cache(maxsize=1024)(self._find)
+        self._place = Places(snapshot, pages)
 
     def faults(self, row: Row) -> Iterator[Fault]:
         places = [self._place(entry) for entry in row.content.expected]
@@ -163,44 +151,6 @@ class _Beside:
 
     def names_unknown_page(self, row: Row) -> bool:
         return any(self._place(entry).names_unknown_page for entry in row.content.expected)
-
-    def _find(self, entry: str) -> _Place:
-        documents = self._snapshot.documents
-        if entry in documents:
-            return _Place(self._of(entry), "")
-        path, _, slug = entry.rpartition("#")
-        if path not in documents:
-            return _Place((), self._absent(entry))
-        number = self._snapshot.database.resolve(documents[path], slug)
-        if number is not None:
-            return _Place(tuple(self._snapshot.database.sections([number])), "")
-        page = page_of(entry)
-        return self._paged(path, page) if page else _Place((), self._absent(entry))
-
-    def _paged(self, path: str, page: int) -> _Place:
-        sections = self._of(path)
-        covered = {each: self._pages(each) for each in sections}
-        last = max((pages[-1] for pages in covered.values() if pages), default=0)
-        if not last:
-            return _Place(sections, "", names_unknown_page=True)
-        on_page = tuple(each for each, pages in covered.items() if page in (pages or ()))
-        if on_page:
-            return _Place(on_page, "")
-        return _Place((), f"{path!r} has no page {page}; its pages with text end at {last}")
-
-    def _of(self, path: str) -> tuple[StoredSection, ...]:
-        return tuple(self._snapshot.database.sections_of(self._snapshot.documents[path]))
-
-    def _absent(self, entry: str) -> str:
-        head = f"the store holds no {entry!r}"
-        try:
-            meant = read(self._snapshot, [entry])
-        except SectionNotFound as error:
-            if not error.nearest:
-                return head
-            return f"{head}; did you mean {' or '.join(map(repr, error.nearest))}?"
-        section = meant[0].section
-        return f"{head}; did you mean {(section.id if '#' in entry else section.path)!r}?"
 
     def _stale(self, quote: str, sections: list[StoredSection]) -> str:
         matches = [(closest(each.text, quote), each) for each in sections]

@@ -59,16 +59,22 @@ def load_golden(path: str | os.PathLike[str], *, unfilled: bool = False) -> list
 
 
 def save_golden(
-    path: str | os.PathLike[str], questions: Iterable[GoldenQuestion], *, replace: bool = False
+    path: str | os.PathLike[str],
+    questions: Iterable[GoldenQuestion],
+    *,
+    replace: bool = False,
+    blanks: bool = False,
 ) -> None:
     """Write questions so that `load_golden` returns equal ones, their texts in NFC.
+
+    With `blanks`, fields that say nothing are written too, for somebody to fill in.
 
     The file appears whole or not at all, and never over one that is there unless `replace` says so.
     Raises `EvaluationError` for that, for an unwritable path, and for questions that would not load
     again.
     """
     target = Path(path)
-    lines = [golden_line(question) for question in questions]
+    lines = [golden_line(question, blanks=blanks) for question in questions]
     read = rows_of(enumerate((line.encode() for line in lines), start=1))
     faults = [f"question {fault.line}: {fault.message}" for fault in read.faults]
     raise_faults(f"the questions for {path}", faults)
@@ -93,8 +99,8 @@ def question_of(row: Row) -> GoldenQuestion:
     )
 
 
-def golden_line(question: GoldenQuestion) -> str:
-    """A question as a line without its end; what says nothing is left out.
+def golden_line(question: GoldenQuestion, *, blanks: bool = False) -> str:
+    """A question as a line without its end; what says nothing is left out, but with `blanks`.
 
     Ids in `expected` stay as the store writes them, other texts become NFC; characters that some
     programs take for the end of a line are escaped.
@@ -111,7 +117,7 @@ def golden_line(question: GoldenQuestion) -> str:
         "draft": question.draft,
         "shape": _composed(question.shape),
     }
-    record.update((name, value) for name, value in more.items() if value)
+    record.update((name, value) for name, value in more.items() if value or blanks)
     try:
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         line.encode()
