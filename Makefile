@@ -13,7 +13,7 @@ RAGBISECT := .venv-ragbisect
 DATA ?= data
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-models test-hosts test-ragbisect test-browser lint bench bundle clean
+.PHONY: demo test test-models test-hosts test-attach test-ragbisect test-browser lint bench bundle clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -28,15 +28,20 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
 		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
 
-test-hosts: $(NODE)/.claude $(NODE)/.conformance $(NODE)/.configured $(BIN)/uv $(LIBRARIES:%=$(AGENTS)/%/.done)
-test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server, and our adapters (2 GB).
+test-hosts: $(NODE)/.claude $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
+test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server, and our adapters (1.5 GB).
 	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude \
-	CONTEXTPULL_CODEX="$(call NODE_RUNS,codex)" CONTEXTPULL_GEMINI="$(call NODE_RUNS,gemini)" \
-	CONTEXTPULL_MCPB="$(call NODE_RUNS,mcpb)" CONTEXTPULL_UV=$(CURDIR)/$(BIN)/uv \
 	CONTEXTPULL_CONFORMANCE="$(CONFORMANCE)" CONTEXTPULL_AGENTS=$(CURDIR)/$(AGENTS) \
 		$(BIN)/python -m pytest tests/hosts
 	$(AGENTS)/adapters/bin/python -m pytest tests/adapters/test_library_retrievers.py \
 		tests/adapters/test_library_tools.py tests/adapters/test_langchain.py tests/adapters/test_llama_index.py
+
+test-attach: $(NODE)/.claude $(NODE)/.configured $(BIN)/uv
+test-attach:  ## What mcp-config and the bundle write, in the hosts that they are for (another 0.5 GB).
+	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude \
+	CONTEXTPULL_CODEX="$(call NODE_RUNS,codex)" CONTEXTPULL_GEMINI="$(call NODE_RUNS,gemini)" \
+	CONTEXTPULL_MCPB="$(call NODE_RUNS,mcpb)" CONTEXTPULL_UV=$(CURDIR)/$(BIN)/uv \
+		$(BIN)/python -m pytest tests/hosts/test_mcp_config_live.py tests/hosts/test_bundle_live.py
 
 test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.12, which it needs.
 	@if ! $(PYTHON312) -c '' 2>/dev/null; then \

@@ -1,5 +1,6 @@
 """Corpora written on the spot, the tools over them, and tiny models."""
 
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,6 +23,11 @@ def write_corpus(folder: Path, files: Files) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def hear_interrupts() -> None:
+    """For a child that a test interrupts: background jobs of a shell are deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def tools_over(folder: Path, files: Files) -> ToolSession:

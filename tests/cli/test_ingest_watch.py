@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from contextpull.cli.main import cli
 from contextpull.models.embedding import open_embedder
-from tests.conftest import write_corpus
+from tests.conftest import hear_interrupts, write_corpus
 from tests.embedders import assert_vectors_are_right
 
 PATIENCE = 120
@@ -28,11 +28,6 @@ def folder(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "docs", {"a.md": TEXT})
 
 
-def _hear_interrupts() -> None:
-    """A shell's background jobs, and what they start, are made deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def following(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     """An ingest that follows the folder, once it says so; it is interrupted in the end."""
@@ -42,7 +37,7 @@ def following(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_hear_interrupts,
+        preexec_fn=hear_interrupts,
     ) as process:
         patience = threading.Timer(PATIENCE, process.kill)
         patience.start()

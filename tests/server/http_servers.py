@@ -3,7 +3,6 @@
 import json
 import queue
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +15,8 @@ import anyio
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+
+from tests.conftest import hear_interrupts
 
 PATIENCE = 60.0
 """Seconds after which a test gives a server up."""
@@ -104,11 +105,6 @@ def serving_with_limits(
         yield served
 
 
-def _hear_interrupts() -> None:
-    """A shell's background jobs, and what they start, are made deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def _running(command: list[str], cwd: Path) -> Iterator[Served]:
     process = subprocess.Popen(
@@ -118,7 +114,7 @@ def _running(command: list[str], cwd: Path) -> Iterator[Served]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_hear_interrupts,
+        preexec_fn=hear_interrupts,
     )
     try:
         yield Served(process)

@@ -19,7 +19,7 @@ from contextpull.errors import InvalidInput, StoreError
 from contextpull.store import workers
 from contextpull.store.ingest import IngestReport, ingest
 from contextpull.tools import ToolSession
-from tests.conftest import write_corpus
+from tests.conftest import hear_interrupts, write_corpus
 from tests.documents.pdf_files import lines, nested_forms, pdf
 from tests.store import moods
 
@@ -223,6 +223,7 @@ class Stuck:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=hear_interrupts,
         )
         self.child = os.pidfd_open(int(pipe.read_text()))
 

@@ -22,6 +22,7 @@ from contextpull.eval.report.finding import DEEPEST, FoundRuns, find_runs
 from contextpull.eval.report.listing import list_page
 from contextpull.eval.report.rendering import Page
 from contextpull.eval.report.serving import RunsServer
+from tests.conftest import hear_interrupts
 from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, keep_run
 
 PATIENCE = 120
@@ -286,7 +287,13 @@ def test_a_folder_that_is_not_there_is_an_error() -> None:
 
 def test_the_command_prints_its_address_serves_and_ends_at_ctrl_c(runs: Path) -> None:
     command = [sys.executable, "-m", "contextpull", "eval", "view", str(runs), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
