@@ -41,7 +41,7 @@ def main() -> None:
         *(*CLI, "eval", "replay", KEPT, "--no-shapes"),
     )
     print("What it shows: benchmarks/pull/README.md. One question of it, as the model saw it:")
-    print(f"  contextpull eval show {KEPT.relative_to(HERE.parent)} d16\n")
+    print(f"  contextpull eval show {KEPT.relative_to(HERE.parent)} d34\n")
     print("Attach your own folder:  claude mcp add contextpull -- contextpull serve ./docs")
 
 
