@@ -1,12 +1,16 @@
 """The demo: its questions fit its corpus, and its parts run."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+from click.testing import CliRunner
+
 from contextpull.adapters.ragbisect import load_questions
+from contextpull.cli.main import cli
 
 DEMO = Path(__file__).resolve().parent.parent / "demo"
 SHAPES = {"conceptual", "exact_lookup", "comparison", "aggregation", "table"}
@@ -49,3 +53,11 @@ def test_eval_run_scores_the_demo_from_its_store(tmp_path: Path) -> None:
     recall = row["measures"]["recall@5"]
     assert 0 < recall["low"] <= recall["mean"] <= recall["high"] < 1
     assert "aggregation" in run("eval", "run", *given)
+
+
+def test_the_question_that_the_demo_names_was_asked_of_the_model() -> None:
+    (named,) = re.findall(r"eval show .* (\w+)\\n", DEMO.joinpath("run.py").read_text())
+    run = DEMO.parent / "benchmarks" / "pull" / "demo"
+    result = CliRunner().invoke(cli, ["eval", "show", str(run), named])
+    assert result.exit_code == 0, result.stderr
+    assert "pull-json" in result.stdout
