@@ -42,7 +42,7 @@ def main() -> None:
         )
         assert "pip install 'contextpull[eval]'" in refused.stderr, refused.stderr
         run(*pip, "pytest", "jsonschema", "hypothesis", cwd=outside)
-        for source in (*(ROOT / "tests").glob("*.py"), ROOT / "tests" / "server"):
+        for source in (*(ROOT / "tests").glob("*.py"), ROOT / "tests/server", ROOT / "tests/store"):
             run("cp", "-r", str(source), str(into(outside / "tests") / source.name), quiet=True)
         run(str(python), "-m", "pytest", "-q", "tests/server", cwd=outside)
     print("wheel: built, installed and used from outside the checkout")
