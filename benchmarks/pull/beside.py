@@ -30,10 +30,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="contextpull-beside-") as folder:
         work = Path(folder)
         sections = work / "sections.jsonl"
-        export = ["export-chunks", "--store", arguments.store.resolve(), "--output", sections]
-        subprocess.run(
-            [sys.executable, "-m", "contextpull", *export], check=True, stdout=subprocess.DEVNULL
-        )
+        _export(arguments.store.resolve(), sections)
         asked = [arguments.ragbisect, "run", "--corpus", sections]
         asked += ["--questions", run / "questions.jsonl"]
         _show("ragbisect's own rows", asked, work)

@@ -9,8 +9,7 @@ import re
 
 from contextpull.documents.asciidoc_inline import title_and_anchor
 from contextpull.documents.composing import LONGEST_TITLE
-from contextpull.documents.decoding import decode
-from contextpull.documents.lines import Lines, lines_of, with_lists_joined
+from contextpull.documents.lines import LONGEST_LINE, Lines, LineScanner, read_lines
 from contextpull.documents.slicing import MOST_BLOCKS
 from contextpull.types import Block, BlockKind, ParsedDocument
 
@@ -34,32 +33,17 @@ _ITEM = re.compile(
 )
 _TERM = re.compile(r"[ \t]*(?!//)\S.*?(?::{2,4}|;;)(?:[ \t]|\Z)")
 _LISTING_STYLES = frozenset({"source", "listing", "literal", "stem", "latexmath", "asciimath"})
-_LONGEST_LINE = 2_000
-"""What a line is can be told from so many characters."""
 
 
 def read_asciidoc(data: bytes) -> ParsedDocument:
     """Read an AsciiDoc file; its blocks are slices of the text, markup included."""
-    decoded = decode(data)
-    blocks = list(with_lists_joined(_Scanner(lines_of(decoded.text)).scan()))
-    warnings = decoded.warnings
-    text = decoded.text.encode()
-    if len(blocks) > MOST_BLOCKS:
-        blocks[MOST_BLOCKS:] = [Block("prose", blocks[MOST_BLOCKS].start, len(text))]
-        warnings += (f"more than {MOST_BLOCKS:,} blocks: the rest is read as plain text",)
-    return ParsedDocument(text, tuple(blocks), warnings=warnings)
+    return read_lines(data, lambda lines: _Scanner(lines).scan())
 
 
-class _Scanner:
-    """Goes through the lines once; `_at` is the first line that is in no block yet."""
-
+class _Scanner(LineScanner):
     def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._texts = [line.rstrip() for line in lines.texts]
+        super().__init__(lines)
         self._ends = _last_places(self._texts)
-        self._at = 0
-        self._blocks: list[Block] = []
-        self._anchor: str | None = None
         self._style = ""
         self._has_titles = self._has_document_title = self._has_parts = False
         self._open: list[str] = []
@@ -82,13 +66,13 @@ class _Scanner:
         if line.startswith("//") and not line.startswith("///"):
             return True
         return bool(
-            _ATTRIBUTE_LIST.match(line[:_LONGEST_LINE])
-            or _ATTRIBUTE_ENTRY.match(line[:_LONGEST_LINE])
-            or _DIRECTIVE.match(line[:_LONGEST_LINE])
+            _ATTRIBUTE_LIST.match(line[:LONGEST_LINE])
+            or _ATTRIBUTE_ENTRY.match(line[:LONGEST_LINE])
+            or _DIRECTIVE.match(line[:LONGEST_LINE])
         )
 
     def _metadata(self, line: str) -> None:
-        line = line[:_LONGEST_LINE]
+        line = line[:LONGEST_LINE]
         if line.startswith("["):
             found = _BLOCK_ANCHOR.match(line) or _ID.match(line) or _NAMED_ID.search(line)
             self._anchor = found.group(1) if found else self._anchor
@@ -104,7 +88,7 @@ class _Scanner:
             self._delimited(line)
         elif not self._open and (title := self._title(line)):
             count, level, text = title
-            shown, own = title_and_anchor(text[:_LONGEST_LINE])
+            shown, own = title_and_anchor(text[:LONGEST_LINE])
             shown = " ".join(shown.split())[:LONGEST_TITLE]
             anchor = own or self._anchor
             level = self._level_of(level)
@@ -173,7 +157,7 @@ class _Scanner:
 
     def _text(self, line: str) -> None:
         """A paragraph, an item of a list, a block title, or a literal paragraph."""
-        short = line[:_LONGEST_LINE]
+        short = line[:LONGEST_LINE]
         end = self._at + 1
         if _BLOCK_TITLE.match(short):
             style, anchor = self._style, self._anchor
@@ -193,9 +177,9 @@ class _Scanner:
         line = self._texts[at]
         if not line or (self._open and line == self._open[-1]):
             return False
-        if kind == "list" and (line == "+" or _ITEM.match(line[:_LONGEST_LINE])):
+        if kind == "list" and (line == "+" or _ITEM.match(line[:LONGEST_LINE])):
             return line == "+"
-        if line.startswith("[") and _ATTRIBUTE_LIST.match(line[:_LONGEST_LINE]):
+        if line.startswith("[") and _ATTRIBUTE_LIST.match(line[:LONGEST_LINE]):
             return False
         return not (_DELIMITER.match(line) and self._ends.get(line, 0) > at)
 
@@ -208,24 +192,6 @@ class _Scanner:
                 return
             if not _BLOCK_TITLE.match(line):
                 self._block(line)
-
-    def _take(
-        self,
-        count: int,
-        kind: BlockKind,
-        *,
-        level: int = 0,
-        title: str = "",
-        anchor: str | None = None,
-        breaks: tuple[int, ...] = (),
-        header: str = "",
-    ) -> None:
-        """Make the next lines a block."""
-        start, end = self._lines.starts[self._at], self._lines.starts[self._at + count]
-        self._blocks.append(
-            Block(kind, start, end, level, title, anchor, breaks=breaks, header=header)
-        )
-        self._at += count
 
 
 def _last_places(texts: list[str]) -> dict[str, int]:

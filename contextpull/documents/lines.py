@@ -1,11 +1,16 @@
 """A text as lines with their byte offsets, for the formats that are read line by line."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from contextpull.types import Block
+from contextpull.documents.decoding import decode
+from contextpull.documents.slicing import MOST_BLOCKS
+from contextpull.types import Block, BlockKind, ParsedDocument
+
+LONGEST_LINE = 2_000
+"""What a line is can be told from so many characters."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _TAB = 8
@@ -48,7 +53,7 @@ def _indent(line: str) -> int:
     return len(line[: len(line) - len(body)].expandtabs(_TAB))
 
 
-def with_lists_joined(blocks: Iterable[Block]) -> Iterator[Block]:
+def _with_lists_joined(blocks: Iterable[Block]) -> Iterator[Block]:
     """Items that follow each other as one list, which may be split before each."""
     for is_list, group in groupby(blocks, key=lambda block: block.kind == "list"):
         if not is_list:
@@ -57,3 +62,47 @@ def with_lists_joined(blocks: Iterable[Block]) -> Iterator[Block]:
         items = list(group)
         breaks = tuple(item.start for item in items)
         yield Block("list", items[0].start, items[-1].end, breaks=breaks)
+
+
+class LineScanner:
+    """Goes through the lines once; `_at` is the first line that is in no block yet."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._texts = [line.rstrip() for line in lines.texts]
+        self._at = 0
+        self._blocks: list[Block] = []
+        self._anchor: str | None = None
+
+    def _take(
+        self,
+        count: int,
+        kind: BlockKind,
+        *,
+        level: int = 0,
+        title: str = "",
+        anchor: str | None = None,
+        breaks: tuple[int, ...] = (),
+        header: str = "",
+    ) -> None:
+        """Make the next lines a block."""
+        start, end = self._lines.starts[self._at], self._lines.starts[self._at + count]
+        self._blocks.append(
+            Block(kind, start, end, level, title, anchor, breaks=breaks, header=header)
+        )
+        self._at += count
+
+
+def read_lines(data: bytes, scan: Callable[[Lines], list[Block]]) -> ParsedDocument:
+    """Decode a text file and have its lines made blocks, which are slices of the text.
+
+    A scan may end when it has more than MOST_BLOCKS: what is left is read as plain text.
+    """
+    decoded = decode(data)
+    blocks = list(_with_lists_joined(scan(lines_of(decoded.text))))
+    warnings = decoded.warnings
+    text = decoded.text.encode()
+    if len(blocks) > MOST_BLOCKS:
+        blocks[MOST_BLOCKS:] = [Block("prose", blocks[MOST_BLOCKS].start, len(text))]
+        warnings += (f"more than {MOST_BLOCKS:,} blocks: the rest is read as plain text",)
+    return ParsedDocument(text, tuple(blocks), warnings=warnings)

@@ -9,8 +9,7 @@ import re
 import unicodedata
 
 from contextpull.documents.composing import LONGEST_TITLE
-from contextpull.documents.decoding import decode
-from contextpull.documents.lines import Lines, lines_of, with_lists_joined
+from contextpull.documents.lines import LONGEST_LINE, Lines, LineScanner, read_lines
 from contextpull.documents.rst_inline import target_name, visible_text
 from contextpull.documents.slicing import MOST_BLOCKS
 from contextpull.types import Block, BlockKind, ParsedDocument
@@ -38,33 +37,18 @@ _CODE_DIRECTIVES = frozenset(
 _TABLE_DIRECTIVES = frozenset({"csv-table", "list-table"})
 _SHORT = 4
 """An adornment of fewer characters than this must be as long as the title."""
-_LONGEST_LINE = 2_000
-"""What a line is can be told from so many characters."""
 
 
 def read_rst(data: bytes) -> ParsedDocument:
     """Read a reStructuredText file; its blocks are slices of the text, markup included."""
-    decoded = decode(data)
-    blocks = list(with_lists_joined(_Scanner(lines_of(decoded.text)).scan()))
-    warnings = decoded.warnings
-    text = decoded.text.encode()
-    if len(blocks) > MOST_BLOCKS:
-        blocks[MOST_BLOCKS:] = [Block("prose", blocks[MOST_BLOCKS].start, len(text))]
-        warnings += (f"more than {MOST_BLOCKS:,} blocks: the rest is read as plain text",)
-    return ParsedDocument(text, tuple(blocks), warnings=warnings)
+    return read_lines(data, lambda lines: _Scanner(lines).scan())
 
 
-class _Scanner:
-    """Goes through the lines once; `_at` is the first line that is in no block yet."""
-
+class _Scanner(LineScanner):
     def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._texts = [line.rstrip() for line in lines.texts]
-        self._at = 0
-        self._blocks: list[Block] = []
+        super().__init__(lines)
         self._styles: list[str] = []
         self._level = 0
-        self._anchor: str | None = None
         self._borderless = (0, 0)
         """No simple table ends before this line that begins this far in or further."""
 
@@ -97,8 +81,8 @@ class _Scanner:
         if level > len(self._styles):
             self._styles.append(style)
         self._level = level
-        shown = " ".join(visible_text(title[:_LONGEST_LINE]).split())[:LONGEST_TITLE]
-        self._take(count, Block("heading", 0, 0, min(level, 6), title=shown, anchor=self._anchor))
+        shown = " ".join(visible_text(title[:LONGEST_LINE]).split())[:LONGEST_TITLE]
+        self._take(count, "heading", level=min(level, 6), title=shown, anchor=self._anchor)
         self._anchor = None
         return True
 
@@ -125,7 +109,7 @@ class _Scanner:
 
     def _begins_text(self, at: int) -> bool:
         """Whether the line is none of the constructs that go before text."""
-        line = self._texts[at][:_LONGEST_LINE]
+        line = self._texts[at][:LONGEST_LINE]
         if _ENUMERATOR.match(line):
             return not self._is_enumerated(at)
         return not any(
@@ -153,7 +137,7 @@ class _Scanner:
 
     def _body(self) -> None:
         """Take one block at the line, which is not blank."""
-        line = self._texts[self._at].lstrip()[:_LONGEST_LINE]
+        line = self._texts[self._at].lstrip()[:LONGEST_LINE]
         target = target_name(line)
         if target:
             self._anchor = target
@@ -166,9 +150,9 @@ class _Scanner:
         elif _SIMPLE_TOP.match(line) and (count := self._simple_table_lines()):
             self._table(count, _SIMPLE_RULE)
         elif _DOCTEST.match(line):
-            self._take(self._chunk(), Block("code", 0, 0))
+            self._take(self._chunk(), "code")
         elif _EXPLICIT.match(line):
-            self._take(self._explicit(), Block("prose", 0, 0))
+            self._take(self._explicit(), "prose")
         else:
             self._text(line)
         if not (target or _EXPLICIT.match(line)):
@@ -182,7 +166,7 @@ class _Scanner:
         indent = self._lines.indents[self._at]
         count = self._item() if is_item else self._paragraph()
         last = self._texts[self._at + count - 1]
-        self._take(count, Block("list" if is_item else "prose", 0, 0))
+        self._take(count, "list" if is_item else "prose")
         if last.endswith("::"):
             self._literal(indent)
 
@@ -224,7 +208,7 @@ class _Scanner:
         first = self._texts[at].lstrip()[0]
         if indents[at] > indent:
             self._at = at
-            self._take(self._deeper(indent), Block("code", 0, 0))
+            self._take(self._deeper(indent), "code")
         elif indents[at] == indent and at > self._at and _ADORNMENT.match(first):
             end = at
             while (
@@ -235,7 +219,7 @@ class _Scanner:
                 end += 1
             if end == len(indents) or indents[end] < 0:
                 self._at = at
-                self._take(end - at, Block("code", 0, 0))
+                self._take(end - at, "code")
 
     def _deeper(self, indent: int) -> int:
         """The number of lines that are blank or indented more, blank ones at the end left out."""
@@ -256,7 +240,7 @@ class _Scanner:
         breaks: tuple[int, ...] = ()
         if kind == "table":
             breaks = self._rows_of_directive(start + 1, start + count)
-        self._take(count, Block(kind, 0, 0, breaks=breaks))
+        self._take(count, kind, breaks=breaks)
 
     def _rows_of_directive(self, start: int, end: int) -> tuple[int, ...]:
         """Where rows of a `list-table` or `csv-table` begin: lines as far out as the first one."""
@@ -314,13 +298,7 @@ class _Scanner:
         if heads and rows:
             header = "\n".join(line.strip() for line in texts[start : heads[0] + 1])
         breaks = tuple(self._lines.starts[at] for at in rows)
-        self._take(count, Block("table", 0, 0, breaks=breaks, header=header))
-
-    def _take(self, count: int, block: Block) -> None:
-        """Make the next lines a block."""
-        start, end = self._lines.starts[self._at], self._lines.starts[self._at + count]
-        self._blocks.append(block._replace(start=start, end=end))
-        self._at += count
+        self._take(count, "table", breaks=breaks, header=header)
 
 
 def _width(text: str) -> int:
