@@ -44,9 +44,10 @@ def main() -> int:
         snapshot = open_store(store).snapshot()
         ends = list(outcome_faults(snapshot, expected, reasons))
         said = list(lines(PHRASES))
-        finds = [fault for each in said if (fault := phrase_fault(snapshot, each)) is not None]
+        finds = [phrase_fault(snapshot, each) for each in said]
     unsaid = readable(expected) - {each["file"] for each in said if "phrase" in each}
-    faults = [*ends, *finds, *(Fault(file, "no phrase for it") for file in sorted(unsaid))]
+    faults = [*ends, *(each for each in finds if each)]
+    faults += [Fault(file, "no phrase for it") for file in sorted(unsaid)]
     print(summary(expected, ends, said, finds))
     print("".join(f"- {fault.file}: {fault.what}\n" for fault in faults), end="")
     return 1 if faults else 0
@@ -119,21 +120,18 @@ def summary(
     expected: dict[str, str],
     ends: list[Fault],
     said: list[dict[str, str]],
-    finds: list[Fault],
+    finds: list[Fault | None],
 ) -> str:
-    """Three lines of counts."""
+    """Three lines of counts; `finds` holds what is wrong with each of `said`, if anything is."""
     wanted = ", ".join(f"{count} {each}" for each, count in Counter(expected.values()).items())
-    places = {True: 0, False: 0}
-    faulty = {True: 0, False: 0}
-    for each in said:
-        places["absent" in each] += 1
-    for fault in finds:
-        faulty[fault.what.endswith("was found")] += 1
+    pairs = list(zip(said, finds, strict=True))
+    seen = [fault is None for each, fault in pairs if "absent" not in each]
+    unseen = [fault is None for each, fault in pairs if "absent" in each]
     return (
         f"{len(expected) - len(ends)} of {len(expected)} files end as they must ({wanted})\n"
-        f"{places[False] - faulty[False]} of {places[False]} phrases are found, by grep and as the"
+        f"{sum(seen)} of {len(seen)} phrases are found, by grep and as the"
         f" first hit of a search\n"
-        f"{places[True] - faulty[True]} of {places[True]} texts that nobody sees are not found"
+        f"{sum(unseen)} of {len(unseen)} texts that nobody sees are not found"
     )
 
 

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import ParseError, TreeBuilder
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
+from contextpull.documents.composing import NEEDS_PASSWORD
 from contextpull.errors import DocumentError
 
 _LARGEST_MEMBER = 64 * 1024 * 1024
@@ -47,7 +48,7 @@ class Archive:
         if member is None:
             raise DocumentError(f"not {self._kind}: {name} is missing in it")
         if member.flag_bits & 1:
-            raise DocumentError("encrypted; save it without a password and ingest again")
+            raise DocumentError(NEEDS_PASSWORD)
         size, packed = member.file_size, max(member.compress_size, 1)
         is_bomb = size > _LARGEST_UNSUSPECTED and size > _HIGHEST_RATIO * packed
         if size > _LARGEST_MEMBER or is_bomb or self._read + size > _LARGEST_TOTAL:

@@ -12,6 +12,7 @@ from contextpull.types import Block, ParsedDocument
 LONGEST_TITLE = 300
 MOST_CELLS = 2_000_000
 """A table that would have more cells than this is refused: spans can make any number of them."""
+NEEDS_PASSWORD = "encrypted; save it without a password and ingest again"
 _FENCE_RUN = re.compile(r"`{3,}")
 
 Grid = list[list[str]]

@@ -8,9 +8,9 @@ from typing import Any
 
 import re2
 
+from contextpull.documents.composing import LONGEST_TITLE
 from contextpull.types import Block
 
-LONGEST_TITLE = 300
 ANCHOR = re.compile(r"""<a\s[^<>]*?(?<![\w-])(?:id|name)\s*=\s*["']?([^\s"'<>]+)""", re.I)
 # RE2, so that a page of unclosed tags costs one pass over it.
 _HTML_HEADING = re2.compile(

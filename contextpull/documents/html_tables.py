@@ -59,7 +59,7 @@ def _filled(rows: list[Row]) -> list[list[_Place]]:
     """Every row as wide as the table, after the table model of the HTML Standard."""
     grid: list[list[_Place]] = []
     hanging: dict[int, tuple[_Place, int]] = {}
-    cells = 0
+    width = 0
     for number, row in enumerate(rows):
         line: list[_Place] = []
         waiting = iter(row)
@@ -86,12 +86,9 @@ def _filled(rows: list[Row]) -> list[list[_Place]]:
                 if down > 1:
                     hanging[column] = (place, down - 1)
         grid.append(line)
-        cells += len(line)
-        if cells > MOST_CELLS:
+        width = max(width, len(line))
+        if width * len(grid) > MOST_CELLS:
             raise DocumentError(f"a table of more than {MOST_CELLS:,} cells; split the file")
-    width = max((len(line) for line in grid), default=0)
-    if width * len(grid) > MOST_CELLS:
-        raise DocumentError(f"a table of more than {MOST_CELLS:,} cells; split the file")
     return [line + [_NOTHING] * (width - len(line)) for line in grid]
 
 

@@ -1,7 +1,7 @@
 """From a tree of HTML to blocks of text, in one walk that never recurses."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from selectolax.lexbor import LexborNode
 
@@ -53,16 +53,19 @@ def has_text(node: LexborNode) -> bool:
     )
 
 
-def _steps(root: LexborNode) -> Iterator[Step]:
-    """Every node below the root, entered and left in order; what is not shown is left out."""
+def _steps(root: LexborNode) -> Generator[Step, bool | None, None]:
+    """Every node below the root, entered and left in order; what is not shown is left out.
+
+    Whoever sends True at a node that is entered has it left at once: what is in it is passed by.
+    """
     end = root.mem_id
     node, entering = root.first_child, True
     while node is not None and node.mem_id != end:
         if not entering:
             yield node, False
         elif not _is_hidden(node):
-            yield node, True
-            child = node.first_child
+            is_done = yield node, True
+            child = None if is_done else node.first_child
             if child is not None:
                 node = child
                 continue
@@ -161,14 +164,12 @@ class _Writer:
         """Tag and id of the last element that gave one, while no text has come since."""
 
     def write(self, root: LexborNode) -> None:
-        inside = 0  # an element that was written whole
-        for node, entered in _steps(root):
-            if inside:
-                inside = 0 if not entered and node.mem_id == inside else inside
-            elif not entered:
+        steps = _steps(root)
+        for node, entered in steps:
+            if not entered:
                 self._leave(node.tag or "")
             elif self._enter(node, node.tag or ""):
-                inside = node.mem_id
+                steps.send(True)  # answered with the step that leaves it
         self._flush()
         self._composer.end_list()
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from contextpull.documents.outline import DEEPEST_KEY, Outline
-from contextpull.documents.slicing import Source, line_start, source_of
+from contextpull.documents.slicing import Source, line_end, line_start, source_of
 from contextpull.types import Block, ParsedDocument
 
 _TOKEN = re.compile(
@@ -54,7 +54,7 @@ def _lines(source: Source) -> tuple[Block, ...]:
     position = 0
     while position < len(source.lines):
         outline.record(position, 0)
-        position = (source.lines.find(b"\n", position) + 1) or len(source.lines)
+        position = line_end(source.lines, position)
     return outline.blocks()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from contextpull.documents.decoding import decode
-from contextpull.documents.slicing import MOST_BLOCKS
+from contextpull.documents.slicing import bounded
 from contextpull.types import Block, BlockKind, ParsedDocument
 
 LONGEST_LINE = 2_000
@@ -100,9 +100,6 @@ def read_lines(data: bytes, scan: Callable[[Lines], list[Block]]) -> ParsedDocum
     """
     decoded = decode(data)
     blocks = list(_with_lists_joined(scan(lines_of(decoded.text))))
-    warnings = decoded.warnings
     text = decoded.text.encode()
-    if len(blocks) > MOST_BLOCKS:
-        blocks[MOST_BLOCKS:] = [Block("prose", blocks[MOST_BLOCKS].start, len(text))]
-        warnings += (f"more than {MOST_BLOCKS:,} blocks: the rest is read as plain text",)
+    warnings = decoded.warnings + bounded(blocks, len(text))
     return ParsedDocument(text, tuple(blocks), warnings=warnings)

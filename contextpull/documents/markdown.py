@@ -12,9 +12,11 @@ from typing import Any
 
 import pyromark
 
+from contextpull.documents.composing import LONGEST_TITLE
 from contextpull.documents.decoding import decode
-from contextpull.documents.embedded_html import ANCHOR, LONGEST_TITLE, with_html
+from contextpull.documents.embedded_html import ANCHOR, with_html
 from contextpull.documents.front_matter import FrontMatter, front_matter
+from contextpull.documents.slicing import MOST_BLOCKS, bounded, line_start
 from contextpull.types import Block, BlockKind, ParsedDocument
 
 _OPTIONS = (
@@ -41,8 +43,6 @@ _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _LONE_HEADING = re.compile(rb"\n[ \t]*\r?\n(#{1,6}[ \t]+\S[^\n]*)(?=\n[ \t]*\r?(?:\n|\Z)|\Z)")
 _MOST_UNCLOSED = 10
 _NEWLINE = ord("\n")
-_MOST_BLOCKS = 300_000
-"""Every block costs memory; what is left of a file with more is read as one block of prose."""
 
 
 def read_markdown(data: bytes) -> ParsedDocument:
@@ -57,10 +57,7 @@ def read_markdown(data: bytes) -> ParsedDocument:
     blocks = with_html(source, parsed)
     if matter.end:
         blocks.insert(0, Block("front matter", 0, base))
-    warnings = decoded.warnings + matter.warnings
-    if len(blocks) > _MOST_BLOCKS:
-        blocks[_MOST_BLOCKS:] = [Block("prose", blocks[_MOST_BLOCKS].start, len(source))]
-        warnings += (f"more than {_MOST_BLOCKS:,} blocks: the rest is read as plain text",)
+    warnings = decoded.warnings + matter.warnings + bounded(blocks, len(source))
     return ParsedDocument(
         text=source if lines is decoded.text else decoded.text.encode(),
         blocks=tuple(blocks),
@@ -150,7 +147,7 @@ class _Builder:
 
     @property
     def is_full(self) -> bool:
-        return len(self._blocks) > _MOST_BLOCKS
+        return len(self._blocks) > MOST_BLOCKS
 
     def open(self, name: str, tag: Any, span: dict[str, int]) -> None:
         """A top-level element begins, with its line; the one before it is complete."""
@@ -159,7 +156,7 @@ class _Builder:
             self._end = min(self._end, start)  # a definition list may claim too much
             self._close()
         if start > self._end and self._text[start - 1] != _NEWLINE:
-            start = _line_start(self._text, start, self._end)
+            start = line_start(self._text, start, self._end)
         self._start = start
         self._end = end = span["end"] + self._base
         if name == "Paragraph":
@@ -180,7 +177,7 @@ class _Builder:
             if name == "TableRow":
                 self._rows.append(start)
             return
-        line = _line_start(self._text, start, self._breaks[-1] if self._breaks else self._start)
+        line = line_start(self._text, start, self._breaks[-1] if self._breaks else self._start)
         self._breaks.append(line)
         if name in _SOLID:
             self._solid.append((line, end))
@@ -264,11 +261,7 @@ def _pipe_table(source: bytes, start: int, table: int, end: int, rows: list[int]
 
     Before the table itself begins, a list marker or a `>` may stand on its first line.
     """
-    lines = tuple(_line_start(source, row, table) for row in rows)
+    lines = tuple(line_start(source, row, table) for row in rows)
     header = source[table : lines[0]].decode() if lines else ""
     header = "\n".join(line.lstrip(" \t>") for line in header.splitlines())
     return Block("table", start, end, breaks=lines, header=header)
-
-
-def _line_start(source: bytes, offset: int, floor: int) -> int:
-    return max(source.rfind(b"\n", floor, offset) + 1, floor)

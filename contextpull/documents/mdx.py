@@ -1,6 +1,7 @@
 """MDX: Markdown with components. Module code stays in the text, and out of summaries."""
 
 import re
+from dataclasses import replace
 
 from contextpull.documents.markdown import read_markdown
 from contextpull.types import Block, ParsedDocument
@@ -18,14 +19,7 @@ def read_mdx(data: bytes) -> ParsedDocument:
     document = read_markdown(data)
     blocks = tuple(_as_code(document.text, block) for block in document.blocks)
     description = document.description or _first_prose(document.text, blocks)
-    return ParsedDocument(
-        text=document.text,
-        blocks=blocks,
-        title=document.title,
-        description=description,
-        keywords=document.keywords,
-        warnings=document.warnings,
-    )
+    return replace(document, blocks=blocks, description=description)
 
 
 def _as_code(text: bytes, block: Block) -> Block:

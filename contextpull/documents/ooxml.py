@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from contextpull.documents.archive import Archive
+from contextpull.documents.composing import NEEDS_PASSWORD
 from contextpull.errors import DocumentError
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -42,11 +43,12 @@ class Package:
         """Open it. Raises DocumentError for what is encrypted, old or no such file."""
         if data.startswith(_OLE):
             raise DocumentError(
-                "encrypted; save it without a password and ingest again"
+                NEEDS_PASSWORD
                 if _ENCRYPTED in data
                 else f"an old binary Office file; save it as {kind} and ingest again"
             )
         self._archive = Archive(data, f"{kind} file")
+        self._relations: dict[str, dict[str, Relation]] = {}
         mains = [each.part for each in self.relations("").values() if each.kind == "officeDocument"]
         if not mains:
             raise DocumentError(f"not {kind} file: no part in it is the document")
@@ -65,6 +67,11 @@ class Package:
 
     def relations(self, part: str) -> dict[str, Relation]:
         """The parts that a part names, by the id that it uses for them; links are left out."""
+        if part not in self._relations:
+            self._relations[part] = self._relations_of(part)
+        return self._relations[part]
+
+    def _relations_of(self, part: str) -> dict[str, Relation]:
         folder, name = posixpath.split(part)
         file = posixpath.join(folder, "_rels", f"{name}.rels")
         if file not in self._archive:
@@ -93,6 +100,11 @@ class Package:
                 "\n".join(word for word in keywords if word),
             )
         return Properties()
+
+
+def relation_id(element: Any) -> str | None:
+    """`r:id`, which stands beside an `id` without a namespace."""
+    return next((str(value) for key, value in element.items() if key.endswith("}id")), None)
 
 
 def local(element: Any) -> str:

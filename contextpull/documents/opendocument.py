@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextpull.documents.archive import Archive
-from contextpull.documents.composing import MOST_CELLS, Composer, Grid
+from contextpull.documents.composing import MOST_CELLS, NEEDS_PASSWORD, Composer, Grid
 from contextpull.errors import DocumentError
 from contextpull.types import ParsedDocument
 
@@ -53,7 +53,7 @@ def read_ods(data: bytes) -> ParsedDocument:
 def _opened(data: bytes, kind: str) -> tuple[Archive, Any]:
     archive = Archive(data, f"an OpenDocument {kind}")
     if _MANIFEST in archive and b"encryption-data" in archive.read(_MANIFEST):
-        raise DocumentError("encrypted; save it without a password and ingest again")
+        raise DocumentError(NEEDS_PASSWORD)
     body = archive.xml("content.xml").find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
         raise DocumentError(f"not an OpenDocument {kind}: its content is of another kind")

@@ -1,7 +1,7 @@
 """Keys of a data file as headings, and its records as places where it may be split."""
 
 from contextpull.documents.composing import LONGEST_TITLE
-from contextpull.documents.slicing import filled
+from contextpull.documents.slicing import filled, line_start
 from contextpull.types import Block
 
 DEEPEST_KEY = 6
@@ -56,7 +56,7 @@ class Outline:
 def with_comments_above(text: bytes, start: int, floor: int) -> int:
     """Where the comment lines begin that stand directly above the line at `start`."""
     while start > floor:
-        line = max(text.rfind(b"\n", floor, start - 1) + 1, floor)
+        line = line_start(text, start - 1, floor)
         if not text[line:start].lstrip().startswith(b"#"):
             break
         start = line

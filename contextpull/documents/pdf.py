@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from contextpull.documents.composing import Composer
+from contextpull.documents.composing import NEEDS_PASSWORD, Composer
 from contextpull.documents.pdf_headings import Heads, heads_of, title_of
 from contextpull.documents.pdf_layout import Line, regions
 from contextpull.documents.pdf_prose import Habits, Prose, habits_of, paragraphs
@@ -81,7 +81,7 @@ def _opened(data: bytes) -> pypdfium2.PdfDocument:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
-            raise DocumentError("encrypted; save it without a password and ingest again") from error
+            raise DocumentError(NEEDS_PASSWORD) from error
         raise DocumentError(f"not a readable PDF file ({error})") from error
 
 
@@ -183,22 +183,21 @@ def _margin_lines(pages: list[Page], at: int) -> Iterator[tuple[str, Line]]:
 
 def _compose(pages: list[Page], heads: Heads, composer: Composer) -> None:
     habits = habits_of(line for page in pages for line in _lines_of(page))
+    writer = _Writer(composer, heads, habits)
     for number, page in enumerate(pages, start=1):
         composer.start_page(number)
         if heads.is_empty and page.regions:
             composer.heading(1, f"Page {number}", f"page={number}")
-        writer = _Writer(composer, heads, habits, number)
         for region in [*page.regions, *page.asides]:
             writer.region(region)
 
 
 class _Writer(NamedTuple):
-    """Writes the regions of one page."""
+    """Writes regions, page after page."""
 
     composer: Composer
     heads: Heads
     habits: Habits
-    page: int
 
     def region(self, region: Region) -> None:
         for kind, parts in groupby(region.parts, key=self._kind):
@@ -216,11 +215,11 @@ class _Writer(NamedTuple):
     def _kind(self, each: Line | Table) -> str:
         if isinstance(each, Table):
             return "table"
-        return "heading" if self.heads.level(self.page, each) else "text"
+        return "heading" if self.heads.level(each) else "text"
 
     def _titles(self, lines: list[Line]) -> Iterator[tuple[int, str]]:
         """Headings; lines of one level that follow each other closely are one."""
-        levels = [self.heads.level(self.page, line) for line in lines]
+        levels = [self.heads.level(line) for line in lines]
         title = ""
         for at, line in enumerate(lines):
             goes_on = at and levels[at] == levels[at - 1] and _is_wrapped(lines[at - 1], line)

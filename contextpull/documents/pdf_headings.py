@@ -25,18 +25,19 @@ Pages = Sequence[Sequence[Region]]
 
 
 class Heads(NamedTuple):
-    """The headings of a document, each known by its page and place."""
+    """The headings of a document."""
 
-    levels: dict[tuple[int, int], int]
+    levels: dict[int, int]
+    """By the identity of their lines, which lasts as long as the pages are kept."""
 
     @property
     def is_empty(self) -> bool:
         """Whether the document has none."""
         return not self.levels
 
-    def level(self, page: int, line: Line) -> int:
+    def level(self, line: Line) -> int:
         """1 to 6; 0 for a line that is no heading."""
-        return self.levels.get((page, id(line)), 0)
+        return self.levels.get(id(line), 0)
 
 
 def heads_of(pages: Pages, outline: Sequence[tuple[int, str]]) -> Heads:
@@ -50,12 +51,10 @@ def title_of(line: Line) -> str:
     return _LEADERS.sub("", line.text).strip()
 
 
-def _lines(pages: Pages) -> Iterator[tuple[int, Line]]:
-    for number, page in enumerate(pages, start=1):
+def _lines(pages: Pages) -> Iterator[Line]:
+    for page in pages:
         for region in page:
-            for each in region.parts:
-                if isinstance(each, Line):
-                    yield number, each
+            yield from (each for each in region.parts if isinstance(each, Line))
 
 
 def _plain(title: str) -> str:
@@ -63,38 +62,38 @@ def _plain(title: str) -> str:
     return "".join(each for each in title.casefold() if each.isalnum())
 
 
-def _in_outline(pages: Pages, outline: Sequence[tuple[int, str]]) -> dict[tuple[int, int], int]:
+def _in_outline(pages: Pages, outline: Sequence[tuple[int, str]]) -> dict[int, int]:
     """The lines that are the outline's titles, in its order; nothing when most are not found."""
     wanted = [(level, _plain(title)) for level, title in outline if _plain(title)]
-    candidates: dict[str, list[tuple[int, int, Line]]] = {}
-    for order, (page, line) in enumerate(_lines(pages)):
+    candidates: dict[str, list[tuple[int, Line]]] = {}
+    for order, line in enumerate(_lines(pages)):
         if len(line.text) <= _LONGEST and not _LEADERS.search(line.text):
             text = line.text.casefold()
             for name in {_plain(text), _plain(_NUMBER.sub("", text, count=1))}:
-                candidates.setdefault(name, []).append((order, page, line))
-    levels: dict[tuple[int, int], int] = {}
+                candidates.setdefault(name, []).append((order, line))
+    levels: dict[int, int] = {}
     last = -1
     for level, name in wanted:
         places = [each for each in candidates.get(name, ()) if each[0] > last]
         if places:
-            last, page, line = max(places[:4], key=lambda each: (each[2].size, -each[0]))
-            levels[(page, id(line))] = min(level + 1, 6)
+            last, line = max(places[:4], key=lambda each: (each[1].size, -each[0]))
+            levels[id(line)] = min(level + 1, 6)
     enough = max(_FEWEST_FOUND, len(wanted) / 2)
     return levels if len(levels) >= enough else {}
 
 
-def _with_alike(pages: Pages, levels: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+def _with_alike(pages: Pages, levels: dict[int, int]) -> dict[int, int]:
     """The headings of the outline, and lines in the large type that no text but they are set in."""
     styles: dict[tuple[float, bool], int] = {}
     chars: Counter[float] = Counter()
-    for page, line in _lines(pages):
+    for line in _lines(pages):
         chars[line.size] += len(line.text)
-        if (page, id(line)) in levels:
-            styles.setdefault((line.size, line.is_bold), levels[(page, id(line))])
-    body = max(chars, key=lambda size: (chars[size], -size))
+        if id(line) in levels:
+            styles.setdefault((line.size, line.is_bold), levels[id(line)])
+    body = _body_size(chars)
     alike = {
-        (page, id(line)): styles[(line.size, line.is_bold)]
-        for page, line in _lines(pages)
+        id(line): styles[(line.size, line.is_bold)]
+        for line in _lines(pages)
         if line.size > _LARGER * body
         and (line.size, line.is_bold) in styles
         and _could_be_title(line)
@@ -102,47 +101,45 @@ def _with_alike(pages: Pages, levels: dict[tuple[int, int], int]) -> dict[tuple[
     return alike | levels
 
 
-def _by_font(pages: Pages) -> dict[tuple[int, int], int]:
+def _body_size(chars: Counter[float]) -> float:
+    """The size that most of the text is set in; the smaller one of two."""
+    return max(chars, key=lambda size: (chars[size], -size))
+
+
+def _by_font(pages: Pages) -> dict[int, int]:
     """Short lines in larger type than the text, or bold where the text is not."""
     chars: Counter[float] = Counter()
     bold = 0
-    for _, line in _lines(pages):
+    for line in _lines(pages):
         chars[line.size] += len(line.text)
         bold += len(line.text) * line.is_bold
     if not chars:
         return {}
-    body = max(chars, key=lambda size: (chars[size], -size))
+    body = _body_size(chars)
     bold_tells = bold <= _MOST_BOLD * chars.total()
     found = [
-        (page, line)
-        for number, region in _regions(pages)
-        for page, line in _heads_in(number, region.parts, body, bold_tells)
+        line
+        for page in pages
+        for region in page
+        for line in _heads_in(region.parts, body, bold_tells)
     ]
-    if sum(len(line.text) for _, line in found) > _MOST_HEADS * chars.total():
-        found = [(page, line) for page, line in found if line.size > _LARGER * body]
-    sizes = sorted({line.size for _, line in found if line.size > _LARGER * body}, reverse=True)
+    if sum(len(line.text) for line in found) > _MOST_HEADS * chars.total():
+        found = [line for line in found if line.size > _LARGER * body]
+    sizes = sorted({line.size for line in found if line.size > _LARGER * body}, reverse=True)
     ranks = {size: min(rank, 5) for rank, size in enumerate(sizes, start=1)}
-    return {(page, id(line)): ranks.get(line.size, min(len(sizes), 5) + 1) for page, line in found}
+    return {id(line): ranks.get(line.size, min(len(sizes), 5) + 1) for line in found}
 
 
-def _regions(pages: Pages) -> Iterator[tuple[int, Region]]:
-    for number, page in enumerate(pages, start=1):
-        for region in page:
-            yield number, region
-
-
-def _heads_in(
-    page: int, parts: Sequence[Line | Table], body: float, bold_tells: bool
-) -> Iterator[tuple[int, Line]]:
+def _heads_in(parts: Sequence[Line | Table], body: float, bold_tells: bool) -> Iterator[Line]:
     for at, each in enumerate(parts):
         if not isinstance(each, Line) or not _could_be_title(each):
             continue
         if each.size > _LARGER * body:
-            yield page, each
+            yield each
         elif bold_tells and each.is_bold and not each.is_mono and each.size >= body:
             above = parts[at - 1] if at else None
             if not (isinstance(above, Line) and _touches(above, each)):
-                yield page, each
+                yield each
 
 
 def _touches(above: Line, below: Line) -> bool:

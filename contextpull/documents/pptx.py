@@ -5,7 +5,15 @@ from typing import Any
 
 from contextpull.documents.composing import MOST_CELLS, Composer, Grid
 from contextpull.documents.html_tables import Cell, Row, header_and_rows
-from contextpull.documents.ooxml import Package, attribute, child, children, local, number
+from contextpull.documents.ooxml import (
+    Package,
+    attribute,
+    child,
+    children,
+    local,
+    number,
+    relation_id,
+)
 from contextpull.errors import DocumentError
 from contextpull.types import ParsedDocument
 
@@ -27,7 +35,7 @@ def read_pptx(data: bytes) -> ParsedDocument:
     writer = _Writer(package)
     shown = children(child(package.xml(package.main), "sldIdLst"), "sldId")
     for count, each in enumerate(shown, start=1):
-        relation = slides.get(_relation_id(each))
+        relation = slides.get(relation_id(each) or "")
         if relation is not None:
             writer.slide(count, relation.part)
     about = package.properties()
@@ -124,11 +132,6 @@ def _placeholder(shape: Any) -> str | None:
         if holder is not None:
             return attribute(holder, "type")
     return None
-
-
-def _relation_id(element: Any) -> str:
-    """`r:id`, which stands beside an `id` without a namespace."""
-    return next((str(value) for key, value in element.items() if key.endswith("}id")), "")
 
 
 def _paragraphs(shape: Any) -> Iterator[str]:

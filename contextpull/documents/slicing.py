@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from contextpull.documents.decoding import decode
-from contextpull.types import Block
+from contextpull.types import Block, BlockKind, ParsedDocument
 
 MOST_BLOCKS = 300_000
 """Every block costs memory; what is left of a file with more is read as one block of prose."""
@@ -27,6 +27,24 @@ def source_of(data: bytes) -> Source:
     text = decoded.text.encode()
     lines = text if b"\n" in text else text.replace(b"\r", b"\n")
     return Source(text, lines, decoded.warnings)
+
+
+def one_block(data: bytes, kind: BlockKind) -> ParsedDocument:
+    """A text file as one block of this kind. Raises DocumentError when it is no text."""
+    source = source_of(data)
+    blocks = (Block(kind, 0, len(source.text)),) if source.text.strip() else ()
+    return ParsedDocument(source.text, blocks, warnings=source.warnings)
+
+
+def bounded(blocks: list[Block], size: int) -> tuple[str, ...]:
+    """Have one block of prose for all behind MOST_BLOCKS, in place; a warning where that is so.
+
+    `size` is where the text ends.
+    """
+    if len(blocks) <= MOST_BLOCKS:
+        return ()
+    blocks[MOST_BLOCKS:] = [Block("prose", blocks[MOST_BLOCKS].start, size)]
+    return (f"more than {MOST_BLOCKS:,} blocks: the rest is read as plain text",)
 
 
 def filled(text: bytes, blocks: Iterable[Block]) -> tuple[Block, ...]:

@@ -1,7 +1,7 @@
 """Source code as text: one block of code, split between paragraphs and lines."""
 
-from contextpull.documents.slicing import source_of
-from contextpull.types import Block, ParsedDocument
+from contextpull.documents.slicing import one_block
+from contextpull.types import ParsedDocument
 
 SUFFIXES = (
     *(".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue"),
@@ -21,6 +21,4 @@ def read_source_code(data: bytes) -> ParsedDocument:
 
     Raises DocumentError for what is no text, such as a `.ts` that holds video.
     """
-    source = source_of(data)
-    blocks = (Block("code", 0, len(source.text)),) if source.text.strip() else ()
-    return ParsedDocument(source.text, blocks, warnings=source.warnings)
+    return one_block(data, "code")

@@ -10,8 +10,9 @@ from typing import Any
 
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
+from contextpull.documents.archive import parse_xml
 from contextpull.documents.composing import MOST_CELLS, Composer
-from contextpull.documents.ooxml import Package
+from contextpull.documents.ooxml import Package, relation_id
 from contextpull.documents.sheet_xml import SheetFacts, facts_of, shared_text
 from contextpull.errors import DocumentError
 from contextpull.types import ParsedDocument
@@ -100,9 +101,9 @@ def _facts(package: Package, parts: dict[str, bytes]) -> dict[str, SheetFacts]:
     shared = shared_text(parts[strings[0]]) if strings else []
     facts: dict[str, SheetFacts] = {}
     text = 0
-    for element in package.xml(package.main).iter():
-        keys = [value for key, value in element.items() if key.endswith("}id")]
-        relation = relations.get(keys[0]) if keys else None
+    for element in parse_xml(parts[package.main], package.main).iter():
+        key = relation_id(element)
+        relation = None if key is None else relations.get(key)
         if relation is not None and relation.kind == "worksheet":
             own = facts_of(parts[relation.part], shared)
             text += own.text

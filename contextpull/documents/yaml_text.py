@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextpull.documents.outline import DEEPEST_KEY, Outline, with_comments_above
-from contextpull.documents.slicing import line_start, source_of
+from contextpull.documents.slicing import line_end, line_start, source_of
 from contextpull.types import ParsedDocument
 
 _MOST_PARSED = 10_000_000
@@ -53,7 +53,7 @@ def _outermost_lines(text: bytes, outline: Outline) -> None:
     while position < len(text):
         if not text[position : position + 1].isspace():
             outline.record(position, 0)
-        position = (text.find(b"\n", position) + 1) or len(text)
+        position = line_end(text, position)
 
 
 def _scan(text: bytes, outline: Outline) -> None:

@@ -4,13 +4,11 @@ import pytest
 
 from contextpull.documents.markdown import read_markdown
 from contextpull.documents.plain import read_plain
+from tests.documents.reading import pieces
 
 
-def pieces(text: str) -> list[tuple[str, str]]:
-    document = read_markdown(text.encode())
-    return [
-        (block.kind, document.text[block.start : block.end].decode()) for block in document.blocks
-    ]
+def pieces_of(text: str) -> list[tuple[str, str]]:
+    return pieces(read_markdown(text.encode()))
 
 
 @pytest.mark.parametrize(
@@ -32,28 +30,28 @@ def pieces(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_each_kind_of_block_is_told(text: str, kind: str) -> None:
-    assert pieces(text) == [(kind, text)]
+    assert pieces_of(text) == [(kind, text)]
 
 
 @pytest.mark.parametrize("block", ["    code\n", "  | a |\n  |---|\n  | b |\n", "  - item\n"])
 def test_a_block_begins_with_its_indentation(block: str) -> None:
-    assert pieces(f"Text.\n\n{block}")[1][1] == block
+    assert pieces_of(f"Text.\n\n{block}")[1][1] == block
 
 
 @pytest.mark.parametrize("opening", ["!!! note", "??? tip", "???+ tip", '=== "Tab"', '!!! note ""'])
 def test_the_body_of_an_admonition_is_prose(opening: str) -> None:
     text = f"{opening}\n\n    Body.\n\n    ```\n    # code\n    ```\n\nAfter.\n"
-    assert [kind for kind, _ in pieces(text)] == ["prose", "prose", "prose"]
-    assert "".join(piece for _, piece in pieces(text)).count("    Body.") == 1
+    assert [kind for kind, _ in pieces_of(text)] == ["prose", "prose", "prose"]
+    assert "".join(piece for _, piece in pieces_of(text)).count("    Body.") == 1
 
 
 def test_an_admonition_whose_body_follows_at_once_goes_on_behind_a_blank_line() -> None:
-    assert [kind for kind, _ in pieces("!!! note\n    One.\n\n    Two.\n")] == ["prose", "prose"]
+    assert [kind for kind, _ in pieces_of("!!! note\n    One.\n\n    Two.\n")] == ["prose", "prose"]
 
 
 def test_indented_text_behind_ordinary_prose_is_code() -> None:
-    assert [kind for kind, _ in pieces("See below:\n\n    code\n")] == ["prose", "code"]
-    assert [kind for kind, _ in pieces("!!! note\n```\ncode\n```\n")] == ["prose", "code"]
+    assert [kind for kind, _ in pieces_of("See below:\n\n    code\n")] == ["prose", "code"]
+    assert [kind for kind, _ in pieces_of("!!! note\n```\ncode\n```\n")] == ["prose", "code"]
 
 
 def table_of(text: str):
@@ -73,7 +71,7 @@ def test_a_pipe_table_without_rows_has_no_place_to_split() -> None:
 
 def test_an_html_table_over_blank_lines_is_one_block() -> None:
     table = "<table>\n\n<tr><th>a</th></tr>\n\n    <tr><td>\n\n# b\n\n</td></tr>\n\n</table>\n"
-    assert pieces(f"Before.\n\n{table}\nAfter.\n") == [
+    assert pieces_of(f"Before.\n\n{table}\nAfter.\n") == [
         ("prose", "Before.\n"),
         ("table", table),
         ("prose", "After.\n"),
@@ -82,7 +80,7 @@ def test_an_html_table_over_blank_lines_is_one_block() -> None:
 
 
 def test_text_around_an_html_table_in_one_block_stays() -> None:
-    assert pieces("<div>x\n<table><tr></table>\ny</div>\n") == [
+    assert pieces_of("<div>x\n<table><tr></table>\ny</div>\n") == [
         ("prose", "<div>x\n"),
         ("table", "<table><tr></table>\n"),
         ("prose", "y</div>\n"),
@@ -101,20 +99,20 @@ def test_text_around_an_html_table_in_one_block_stays() -> None:
     ],
 )
 def test_what_only_looks_like_an_html_table_hides_no_heading(text: str) -> None:
-    assert ("heading", "# H\n") in pieces(text)
-    assert "table" not in {kind for kind, _ in pieces(text)}
+    assert ("heading", "# H\n") in pieces_of(text)
+    assert "table" not in {kind for kind, _ in pieces_of(text)}
 
 
 def test_a_table_that_is_never_closed_spoils_no_later_one() -> None:
     text = "<table>\n\n# H\n\n<table><tr><td>x</td></tr></table>\n"
-    assert [kind for kind, _ in pieces(text)] == ["prose", "heading", "table"]
+    assert [kind for kind, _ in pieces_of(text)] == ["prose", "heading", "table"]
 
 
 def test_a_table_in_a_list_or_quote_is_a_block_of_its_own() -> None:
     listed = "- before\n\n  | a |\n  |---|\n  | b |\n\n- after\n"
-    assert [kind for kind, _ in pieces(listed)] == ["list", "table", "list"]
-    assert "".join(piece for _, piece in pieces(listed)) == listed
-    assert [kind for kind, _ in pieces("> | a |\n> |---|\n> | b |\n")] == ["table"]
+    assert [kind for kind, _ in pieces_of(listed)] == ["list", "table", "list"]
+    assert "".join(piece for _, piece in pieces_of(listed)) == listed
+    assert [kind for kind, _ in pieces_of("> | a |\n> |---|\n> | b |\n")] == ["table"]
 
 
 def test_code_in_a_list_stays_whole() -> None:
@@ -140,4 +138,4 @@ def test_a_file_of_too_many_blocks_ends_as_plain_text() -> None:
 
 
 def test_a_definition_list_takes_nothing_of_what_follows() -> None:
-    assert pieces("term\n:\nText.\n") == [("list", "term\n:\n"), ("prose", "Text.\n")]
+    assert pieces_of("term\n:\nText.\n") == [("list", "term\n:\n"), ("prose", "Text.\n")]

@@ -6,14 +6,10 @@ import pytest
 
 from contextpull.documents.formats import reader_of
 from contextpull.errors import DocumentError
-from contextpull.types import ParsedDocument
 from tests.documents.archives import epub, opendocument, zipped
+from tests.documents.reading import outline
 
 MB = 1_000_000
-
-
-def outline(document: ParsedDocument) -> list[tuple[int, str]]:
-    return [(block.level, block.title) for block in document.blocks if block.level]
 
 
 def content(name: str, data: bytes) -> str:

@@ -7,15 +7,12 @@ import pytest
 from contextpull.documents.formats import reader_of
 from contextpull.errors import DocumentError
 from contextpull.sections.cutting import cut
-from contextpull.types import ParsedDocument, Section
-
-
-def read(name: str, text: str) -> ParsedDocument:
-    return reader_of(name)(text.encode())
+from contextpull.types import Section
+from tests.documents.reading import outline, read
 
 
 def headings(name: str, text: str) -> list[tuple[int, str]]:
-    return [(block.level, block.title) for block in read(name, text).blocks if block.level]
+    return outline(read(name, text))
 
 
 def parts(name: str, text: str) -> list[Section]:

@@ -4,16 +4,12 @@ import json
 
 import pytest
 
-from contextpull.documents.formats import reader_of
 from contextpull.errors import DocumentError
 from contextpull.sections.cutting import cut
 from contextpull.types import ParsedDocument
+from tests.documents.reading import read
 
 Outline = list[tuple[int, str, str | None]]
-
-
-def read(name: str, text: str) -> ParsedDocument:
-    return reader_of(name)(text.encode())
 
 
 def outline(document: ParsedDocument) -> Outline:
