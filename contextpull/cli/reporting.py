@@ -1,8 +1,13 @@
 """`contextpull eval report`: kept runs as one page of HTML, a picture, and tables."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from contextpull.eval.report.model import RunView
 
 _PATH = click.Path(path_type=Path)
 
@@ -64,29 +69,30 @@ def report_command(
     require_report_libraries()
     from contextpull.adapters.files import replacing
     from contextpull.eval.report.golden import golden_file, golden_parts
-    from contextpull.eval.report.rendering import report_page
+    from contextpull.eval.report.model import view_of
+    from contextpull.eval.report.rendering import page_of_views
 
     files = {each: golden_file(each) for each in runs}
     folders = [each for each in runs if files[each] is None]
     if not folders and (plot or csv_folder or markdown):
         raise click.UsageError("--plot, --csv and --markdown need the folder of a run.")
-    page = report_page(folders, [golden_parts(each) for each in files.values() if each])
+    golden = [golden_parts(each) for each in files.values() if each]
+    views = [view_of(each) for each in folders]
+    page = page_of_views(views, golden)
     with replacing(out) as stream:
         stream.write(page.html)
     click.echo(str(out))
     if plot or csv_folder or markdown:
-        _write_also(folders, plot, csv_folder, markdown)
+        _write_also(views, plot, csv_folder, markdown)
 
 
 def _write_also(
-    folders: list[Path], plot: Path | None, csv_folder: Path | None, markdown: Path | None
+    views: Sequence["RunView"], plot: Path | None, csv_folder: Path | None, markdown: Path | None
 ) -> None:
     from contextpull.adapters.files import replacing
     from contextpull.eval.report import exports
-    from contextpull.eval.report.model import view_of
     from contextpull.eval.report.plot import plot_trade_off
 
-    views = [view_of(each) for each in folders]
     if plot:
         described = plot_trade_off(views[-1], plot)
         click.echo(f"{plot}\n{described}")

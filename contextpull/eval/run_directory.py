@@ -89,6 +89,11 @@ class SavedRun(NamedTuple):
                 failure = self.failures.get((agent, question.id, repeat))
                 yield AgentRun(key, question, repeat, ledger.get(key) or failure)
 
+    def copies_of(self, question: Question) -> tuple[str, ...]:
+        """Word-for-word copies of a question's gold that count as it."""
+        copies = (self.manifest.get("close_gold") or {}).get("copies", {})
+        return tuple(copy for copy, of in copies.items() if of in question.gold)
+
 
 def open_ledger(folder: Path) -> Ledger:
     """The transcripts of a run's folder, to read; see `writing_run`.

@@ -9,7 +9,7 @@ only the ends that a section may have are accepted. Results of `serve --structur
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,9 +64,9 @@ def seen(tool: str, text: str, arguments: object = None) -> Seen:
         found = _read_of_data(data) if data else _read_of_text(text, given, asked)
         return Seen(read=distinct(each for each in found if not asked or _belongs(each, asked)))
     if tool == "search":
-        return Seen(surfaced=distinct(_ids(data, "hits") if data else _hits(text)))
+        return Seen(surfaced=distinct(_ids(_entries(data, "hits")) if data else _hits(text)))
     if tool == "grep":
-        return Seen(surfaced=distinct(_ids(data, "matches") if data else _titles(text)))
+        return Seen(surfaced=distinct(_ids(_entries(data, "matches")) if data else _titles(text)))
     return Seen()
 
 
@@ -77,10 +77,8 @@ def texts_read(text: str, arguments: object = None) -> dict[str, str]:
     """
     given = arguments if isinstance(arguments, Mapping) else {}
     if data := _json_object(text):
-        sections = data.get("sections")
-        found = sections if isinstance(sections, list) else []
-        entries = [(each.get("id"), each.get("text")) for each in found if isinstance(each, dict)]
-        return {name: body for name, body in entries if name and isinstance(body, str)}
+        found = [(each.get("id"), each.get("text")) for each in _entries(data, "sections")]
+        return {name: body for name, body in found if name and isinstance(body, str)}
     if is_replaced(text) or given.get("offset"):
         return {}
     return dict(_page(text, _asked(given)).texts())
@@ -120,21 +118,23 @@ def _json_object(text: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _ids(data: Mapping[str, Any], key: str) -> list[str]:
+def _entries(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects of the list under a key; none where there is no list."""
     entries = data.get(key)
+    return [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+
+
+def _ids(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The ids of entries, and of their copies."""
     found: list[Any] = []
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict):
-            copies = entry.get("copies")
-            found += [entry.get("id"), *(copies if isinstance(copies, list) else ())]
+    for entry in entries:
+        copies = entry.get("copies")
+        found += [entry.get("id"), *(copies if isinstance(copies, list) else ())]
     return [each for each in found if isinstance(each, str) and "#" in each]
 
 
 def _read_of_data(data: Mapping[str, Any]) -> list[str]:
-    sections = data.get("sections")
-    entries = sections if isinstance(sections, list) else []
-    shown = [each for each in entries if isinstance(each, dict) and each.get("text")]
-    return _ids({"sections": shown}, "sections")
+    return _ids(each for each in _entries(data, "sections") if each.get("text"))
 
 
 def _hits(text: str) -> list[str]:

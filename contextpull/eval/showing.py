@@ -27,8 +27,7 @@ def render_question(run: SavedRun, question_id: str, ledger: Ledger) -> str:
     lines += [f"gold     {each}" for each in question.gold]
     if question.answer:
         lines.append(f"answer   {question.answer}")
-    copies = (run.manifest.get("close_gold") or {}).get("copies", {})
-    gold = {*question.gold, *(copy for copy, of in copies.items() if of in question.gold)}
+    gold = {*question.gold, *run.copies_of(question)}
     for row, outcomes in run.outcomes.items():
         lines += ["", *_ranking(row, outcomes[question_id], gold)]
     for agent in run.report["agents"]:

@@ -9,23 +9,13 @@ import pytest
 
 from contextpull.types import Question
 from tests.browser.conftest import Tab
-from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, QUESTIONS, keep_run
+from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, QUESTIONS, READ, keep_run
 
 pytest.importorskip("jinja2")
 
 from contextpull.eval.report.rendering import report_page
 
 PUSH = {"bm25": FINDS_ONE, "hybrid": FINDS_ALL}
-READ = """\
-[a.md#red] A > Red (lines 1-3)
-# Red
-
-Four minutes.
-
-[b.md#blue] B > Blue (lines 1-3)
-# Blue
-
-Nine minutes."""
 HOSTILE = (
     "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
     " ]]> <!-- {{ 7 * 7 }} \u202eright\u202c \x07 & ' \""

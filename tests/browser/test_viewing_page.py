@@ -77,15 +77,12 @@ def test_what_a_run_says_of_itself_changes_no_page(tab: Tab, address: str) -> No
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_list_can_be_read_by_everybody(
-    chromium: Any, address: str, colours: str, width: int
+    tab: Tab, address: str, colours: Any, width: int
 ) -> None:
-    how = {"viewport": {"width": width, "height": 900}, "color_scheme": colours}
-    tab = Tab(chromium, **how)
-    try:
-        tab.page.goto(address)
-        assert tab.grave_findings() == []
-        overflow = "document.documentElement.scrollWidth <= window.innerWidth"
-        assert tab.page.evaluate(overflow), "the page itself scrolls sideways"
-        assert tab.problems == []
-    finally:
-        tab.context.close()
+    tab.page.emulate_media(color_scheme=colours)
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    tab.page.goto(address)
+    assert tab.grave_findings() == []
+    overflow = "document.documentElement.scrollWidth <= window.innerWidth"
+    assert tab.page.evaluate(overflow), "the page itself scrolls sideways"
+    assert tab.problems == []

@@ -23,11 +23,9 @@ def _of_sample(run: RunView) -> list[str]:
             f"This sample shows differences in recall of {between}, in 80 of 100 cases. “Cannot"
             " tell” means that none was shown, not that the rows are alike."
         )
-    sizes = [
-        max(row.shapes[shape].n for row in run.rows if shape in row.shapes) for shape in run.shapes
-    ]
-    if sizes and min(sizes) < _FEW:
-        few = f"{min(sizes):,} question{'' if min(sizes) == 1 else 's'}"
+    fewest = min(run.shape_sizes.values(), default=_FEW)
+    if fewest < _FEW:
+        few = f"{fewest:,} question{'' if fewest == 1 else 's'}"
         found.append(
             f"A shape has as few as {few} here; plan 100 to 200 a shape to tell"
             " rows apart by shape."

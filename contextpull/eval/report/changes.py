@@ -6,8 +6,7 @@ from typing import Any
 
 from contextpull.errors import EvaluationError
 from contextpull.eval.comparing_runs import compare_runs, compared_report
-from contextpull.eval.report.figures import interval, number
-from contextpull.eval.report.model import ComparisonView, RunView
+from contextpull.eval.report.model import ComparisonView, RunView, comparison_view
 from contextpull.eval.statistics import Interval
 
 
@@ -48,8 +47,8 @@ class HistoryLine:
     """A run among others."""
 
     run: RunView
-    recalls: tuple[Interval | None, ...]
-    """By row of the history; None where the run lacks it."""
+    recalls: dict[str, Interval]
+    """By row, without those that the run lacks."""
     is_like_last: bool
     """Whether it asked the last run's questions at its k of its corpus."""
 
@@ -90,8 +89,7 @@ def history(runs: Sequence[RunView]) -> tuple[tuple[str, ...], tuple[HistoryLine
     lines = []
     for run in runs:
         recalls = {row.name: row.overall.measures[run.measure] for row in run.rows}
-        found = tuple(recalls.get(name) for name in names)
-        lines.append(HistoryLine(run, found, _what(run) == _what(last)))
+        lines.append(HistoryLine(run, recalls, _what(run) == _what(last)))
     return names, tuple(lines)
 
 
@@ -111,15 +109,4 @@ def _row(record: dict[str, Any], measure: str) -> ChangedRow:
 
 
 def _comparison(record: dict[str, Any], measure: str) -> ComparisonView:
-    return ComparisonView(
-        row=record["row"],
-        baseline="the run before",
-        measure=measure,
-        shape=record["shape"] or "",
-        n=record["n"],
-        difference=interval(record["difference"]),
-        p=record["p"],
-        p_holm=record["p_holm"],
-        detectable=number(record["detectable"]),
-        verdict=record["verdict"],
-    )
+    return comparison_view(record, "the run before", measure)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from contextpull.eval.report.changes import HistoryLine
-from contextpull.eval.report.figures import bounds, plain
+from contextpull.eval.report.figures import plain, written
 from contextpull.eval.report.model import RowView, RunView
 from contextpull.eval.report.svg import (
     Tick,
@@ -16,6 +16,7 @@ from contextpull.eval.report.svg import (
     element,
     line,
     picture,
+    shortened,
     text,
     ticks_up_to,
 )
@@ -91,7 +92,7 @@ def trade_off(run: RunView, axis: Axis) -> Markup | None:
         *_cost_axis(ticks, scale, axis, start if free else 0),
         *(_bars(run, each) for each in points),
         *_labels(points, start if free else 0),
-        *(mark(each.row, each.x, each.y) for each in points),
+        *(_mark(_kind(each.row), each.x, each.y) for each in points),
     ]
     return picture(
         _WIDTH,
@@ -106,7 +107,7 @@ def trade_off(run: RunView, axis: Axis) -> Markup | None:
 def _described(run: RunView, axis: Axis, row: RowView) -> str:
     recall = row.overall.measures[run.measure]
     cost = axis.of(row).mean
-    return f"{printable(row.name)}: {plain(recall.mean)} {bounds(recall)}, {axis.write(cost)}"
+    return f"{printable(row.name)}: {written(recall)}, {axis.write(cost)}"
 
 
 def _point(run: RunView, row: RowView, x: float) -> _Point:
@@ -207,7 +208,7 @@ def _labels(points: Sequence[_Point], strip: float) -> list[Markup]:
                 text(
                     x,
                     y + 4,
-                    _short(point.row.name, _PLOT_LETTERS),
+                    shortened(point.row.name, _PLOT_LETTERS),
                     kind,
                     "start" if on_right else "end",
                 )
@@ -247,39 +248,26 @@ def _spread(points: Sequence[_Point]) -> tuple[list[_Point], list[float]]:
     return ordered, heights
 
 
-def _short(name: str, most: int) -> str:
-    shown = printable(name)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
 def _kind(row: RowView) -> str:
     kind = f"pull {row.seen}" if row.is_pull else "push"
     return f"{kind} best" if row.is_best_push else kind
 
 
-def mark(row: RowView, x: float, y: float, size: float = 4.5) -> Markup:
+def _mark(kind: str, x: float, y: float) -> Markup:
     """A row's sign: a circle for an agent, hollow for what it was only shown; a square for push."""
-    if row.is_pull:
-        return element("circle", cx=x, cy=y, r=size, class_=f"mark {_kind(row)}")
-    half = size - 0.5
-    return element(
-        "rect", x=x - half, y=y - half, width=2 * half, height=2 * half, class_=f"mark {_kind(row)}"
-    )
+    if kind.startswith("pull"):
+        return element("circle", cx=x, cy=y, r=4.5, class_=f"mark {kind}")
+    return element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=f"mark {kind}")
 
 
 def sign(row: RowView) -> Markup:
-    """The sign alone, to stand before a name."""
-    drawn = mark(row, 7.0, 7.0)
-    return element("svg", drawn, viewBox="0 0 14 14", class_="sign", aria_hidden="true")
+    """The row's sign alone, to stand before its name."""
+    return sign_of(_kind(row))
 
 
 def sign_of(kind: str) -> Markup:
     """The sign of a kind of row, for a legend."""
-    place: dict[str, object] = {"class_": f"mark {kind}"}
-    if kind.startswith("pull"):
-        drawn = element("circle", cx=7, cy=7, r=4.5, **place)
-    else:
-        drawn = element("rect", x=3, y=3, width=8, height=8, **place)
+    drawn = _mark(kind, 7.0, 7.0)
     return element("svg", drawn, viewBox="0 0 14 14", class_="sign", aria_hidden="true")
 
 
@@ -320,7 +308,7 @@ def _interval(
     if isfinite(value.low):
         bar = line(at(value.low), y, at(value.high), y, "bar")
         drawn.append(element("g", bar, class_=_kind(row)))
-    return [*drawn, mark(row, at(value.mean), y)]
+    return [*drawn, _mark(_kind(row), at(value.mean), y)]
 
 
 def shape_panel(run: RunView, shape: str) -> Markup:
@@ -337,11 +325,11 @@ def shape_panel(run: RunView, shape: str) -> Markup:
     for number, row in enumerate(rows):
         y = step * number + 13
         drawn.append(
-            text(left - 10, y + 4, _short(row.name, _PANEL_LETTERS), f"name {_kind(row)}", "end")
+            text(left - 10, y + 4, shortened(row.name, _PANEL_LETTERS), f"name {_kind(row)}", "end")
         )
         drawn += _interval(row, row.shapes[shape].measures[run.measure], at, y)
     words = (
-        f"{printable(row.name)} {plain(each.mean)} {bounds(each)}"
+        f"{printable(row.name)} {written(each)}"
         for row in rows
         for each in [row.shapes[shape].measures[run.measure]]
     )
@@ -376,7 +364,7 @@ def history_chart(lines: Sequence[HistoryLine], row: RowView) -> Markup:
     for share in (0.0, 0.5, 1.0):
         drawn.append(line(34.0, up(share), width - 8, up(share), "grid"))
         drawn.append(text(28.0, up(share) + 4, f"{share:.1f}", "tick", "end"))
-    values = [_of(each.run, row.name) for each in lines]
+    values = [each.recalls.get(row.name) for each in lines]
     places = [at(number / max(1, len(lines) - 1)) for number in range(len(lines))]
     joined = [
         value if each.is_like_last else None for each, value in zip(lines, values, strict=True)
@@ -400,12 +388,8 @@ def history_chart(lines: Sequence[HistoryLine], row: RowView) -> Markup:
 
 
 def _upright(row: RowView, value: Interval, x: float, up: Callable[[float], float]) -> list[Markup]:
-    point = mark(row, x, up(value.mean))
+    point = _mark(_kind(row), x, up(value.mean))
     if not isfinite(value.low):
         return [point]
     bar = line(x, up(value.low), x, up(value.high), "bar")
     return [element("g", bar, class_=_kind(row)), point]
-
-
-def _of(run: RunView, name: str) -> Interval | None:
-    return next((row.overall.measures[run.measure] for row in run.rows if row.name == name), None)

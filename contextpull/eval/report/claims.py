@@ -4,7 +4,7 @@ from collections import Counter
 from math import isfinite
 from typing import NamedTuple
 
-from contextpull.eval.report.figures import bounds, p_value, plain, signed, tokens
+from contextpull.eval.report.figures import p_value, plain, signed, tokens, written
 from contextpull.eval.report.model import ComparisonView, RowView, RunView
 
 
@@ -79,11 +79,11 @@ def _beside(run: RunView, best: RowView, push: RowView) -> str:
 def _recall(run: RunView, row: RowView) -> str:
     figure = row.overall.measures[run.measure]
     n = _number_of(row.overall.n)
-    return f"{run.measure} {plain(figure.mean)} {bounds(figure)} over {n}"
+    return f"{run.measure} {written(figure)} over {n}"
 
 
 def _support(found: ComparisonView) -> tuple[str, ...]:
-    difference = f"{signed(found.difference.mean)} {bounds(found.difference, signed)}"
+    difference = written(found.difference, signed)
     p = p_value(found.p_holm)
     equals = "" if p.startswith("<") else "= "
     test = (

@@ -1,16 +1,15 @@
 """What one question of a row costs: tokens, dollars, seconds."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import nan
 from statistics import fmean
 from typing import Any
 
 from contextpull.adapters.custom import names_retriever
-from contextpull.eval.report.figures import number
+from contextpull.eval.report.figures import mean_over_documents, number
 from contextpull.eval.run_directory import AgentRun, SavedRun
-from contextpull.eval.runs import clusters_of
-from contextpull.eval.statistics import UNDEFINED, Interval, bootstrap_interval
+from contextpull.eval.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,11 @@ class Cost:
     seconds: Interval
 
 
-def agent_cost(run: SavedRun, agent: str, row: str, made: Iterable[AgentRun]) -> Cost:
-    """The cost of an agent by its transcripts; with repeats the mean of a question's runs."""
+def agent_cost(run: SavedRun, agent: str, made: Iterable[AgentRun]) -> Cost:
+    """The cost of an agent by its transcripts; with repeats the mean of a question's runs.
+
+    It is that of both its rows.
+    """
     record = run.report["agents"][agent]
     spent: dict[str, list[int]] = {}
     for each in made:
@@ -47,7 +49,7 @@ def agent_cost(run: SavedRun, agent: str, row: str, made: Iterable[AgentRun]) ->
         tokens_cached=_share(record["tokens_cached"], asked),
         tokens_out=_share(record["tokens_out"], asked),
         dollars=_share(record["dollars"], asked),
-        seconds=_seconds(run, row),
+        seconds=_seconds(run, f"{agent}, read"),
     )
 
 
@@ -82,11 +84,4 @@ def _seconds(run: SavedRun, row: str) -> Interval:
 
 
 def _interval(run: SavedRun, values: Mapping[str, float]) -> Interval:
-    if not values:
-        return UNDEFINED
-    questions = [run.questions[each] for each in values]
-    clusters: Sequence[Hashable] = clusters_of(questions)
-    settings = run.manifest["settings"]
-    return bootstrap_interval(
-        list(values.values()), clusters, rounds=settings["rounds"], seed=settings["seed"]
-    )
+    return mean_over_documents(run, list(values), list(values.values()))

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextpull.errors import EvaluationError
 from contextpull.eval.report.figures import interval
@@ -20,15 +20,23 @@ Stamp = tuple[tuple[str, int, int], ...]
 """Name, time of change in nanoseconds and size of each file."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRun:
-    """A finished run, as a list of runs shows it."""
+class RunFolder(NamedTuple):
+    """Where a finished run lies."""
 
     name: str
     """Its folder below the one that was searched, with `/`; `.` for that one itself."""
     folder: Path
     finished: float
     """Seconds since 1970, when it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A finished run, as a list of runs shows it; the first three are those of `RunFolder`."""
+
+    name: str
+    folder: Path
+    finished: float
     model: str
     """Empty for a run without one."""
     rows: int
@@ -49,9 +57,17 @@ class FoundRuns:
     is_cut: bool
     """Whether a bound ended the search before everything was looked at."""
 
-    def by_name(self) -> dict[str, FoundRun]:
-        """The runs under their names."""
-        return {each.name: each for each in self.runs}
+
+def require_folder(root: Path) -> None:
+    """Raise EvaluationError where there is no such folder."""
+    if not root.is_dir():
+        raise EvaluationError(f"There is no folder {str(root)!r}. Name one that holds runs.")
+
+
+def run_folders(root: Path) -> list[RunFolder]:
+    """Where `find_runs` finds runs, the spoilt ones too; no file is read."""
+    require_folder(root)
+    return list(_run_folders(root.resolve(), _Looked()))
 
 
 def find_runs(root: Path) -> FoundRuns:
@@ -60,17 +76,9 @@ def find_runs(root: Path) -> FoundRuns:
     Links to folders are not followed, and a run with a file that lies elsewhere is none.
     Raises EvaluationError where there is no such folder.
     """
-    if not root.is_dir():
-        raise EvaluationError(f"There is no folder {str(root)!r}. Name one that holds runs.")
-    top = root.resolve()
-    found: list[FoundRun] = []
+    require_folder(root)
     looked = _Looked()
-    for folder in _folders(top, looked):
-        if len(found) == MOST_RUNS:
-            looked.is_cut = True
-            break
-        if _is_run(folder, top):
-            found.append(_found(folder, folder.relative_to(top).as_posix()))
+    found = [_found(*each) for each in _run_folders(root.resolve(), looked)]
     newest_first = sorted(found, key=lambda each: (-each.finished, each.name))
     return FoundRuns(tuple(newest_first), looked.is_cut)
 
@@ -85,9 +93,9 @@ def stamp_of(folder: Path) -> Stamp:
 def _is_run(folder: Path, top: Path) -> bool:
     """Whether a finished run lies there, with every file of it under `top`, links followed."""
     try:
-        files = list(folder.iterdir())
-        is_inside = all(each.resolve().is_relative_to(top) for each in files)
-        return is_inside and (folder / MANIFEST).is_file()
+        if not (folder / MANIFEST).is_file():
+            return False
+        return all(each.resolve().is_relative_to(top) for each in folder.iterdir())
     except OSError:  # gone meanwhile, or not ours to read
         return False
 
@@ -97,6 +105,19 @@ class _Looked:
 
     folders = 0
     is_cut = False
+
+
+def _run_folders(top: Path, looked: _Looked) -> Iterator[RunFolder]:
+    """The folders of finished runs, at most `MOST_RUNS`."""
+    count = 0
+    for folder in _folders(top, looked):
+        if count == MOST_RUNS:
+            looked.is_cut = True
+            return
+        if _is_run(folder, top):
+            count += 1
+            name = folder.relative_to(top).as_posix()
+            yield RunFolder(name, folder, (folder / MANIFEST).stat().st_mtime)
 
 
 def _folders(top: Path, looked: _Looked) -> Iterator[Path]:
@@ -114,8 +135,7 @@ def _folders(top: Path, looked: _Looked) -> Iterator[Path]:
         yield folder
 
 
-def _found(folder: Path, name: str) -> FoundRun:
-    finished = (folder / MANIFEST).stat().st_mtime
+def _found(name: str, folder: Path, finished: float) -> FoundRun:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         report = json.loads((folder / REPORT).read_bytes())

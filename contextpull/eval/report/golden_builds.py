@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from contextpull.eval.report.figures import p_value, plain, signed
+from contextpull.eval.report.figures import p_value, written
 from contextpull.eval.report.golden_charts import intervals_chart
 from contextpull.eval.report.golden_view import (
     GoldenTable,
     GoldenView,
     Record,
+    comes_next,
+    compared,
     interval,
     notes_of,
     number,
-    written,
 )
 from contextpull.eval.statistics import LEVEL
-from contextpull.eval.table import UNDEFINED
 
 _MOST_DRAWN = 40
 """Rows of a drawing; the table has all."""
@@ -42,11 +42,8 @@ def _best_build(record: Record, measure: str, figure: str) -> str:
     first = f"“{record['best']}” ranks first: {measure} {figure} over {record['scored']} questions."
     if not record["comparisons"]:
         return first
-    after = record["comparisons"][0]
-    lag = interval(after["difference"]).mean
-    luck = "which could be luck" if after["could_be_luck"] else "which is more than luck"
-    p = f"p {p_value(number(after['p_holm']))}, corrected for all comparisons with the best"
-    said = f"{first} “{after['other']}” comes next, {lag:.3f} lower, {luck} ({p})."
+    after = comes_next(record["comparisons"][0], "all comparisons with the best")
+    said = f"{first} {after}"
     alike = sum(bool(each["could_be_luck"]) for each in record["comparisons"])
     if alike > 1:
         said += f" {alike} of {len(record['comparisons'])} others may be as good."
@@ -77,15 +74,7 @@ def _beside_best(record: Record, measure: str) -> GoldenTable:
         f"{measure} of the best build, less that of",
         ("build", "n", "difference", "p", "p (Holm)", "could be luck", "detectable"),
         tuple(
-            (
-                str(each["other"]),
-                f"{each['n']:,}",
-                written(interval(each["difference"]), signed),
-                p_value(number(each["p"])),
-                p_value(number(each["p_holm"])),
-                "yes" if each["could_be_luck"] else "no",
-                UNDEFINED if each["detectable"] is None else plain(number(each["detectable"])),
-            )
+            (str(each["other"]), *compared(each, "yes" if each["could_be_luck"] else "no"))
             for each in record["comparisons"]
         ),
     )

@@ -1,13 +1,13 @@
 """Drawings of golden-file results: settings side by side, and what a cut-off keeps."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import ceil, floor, log10
+from math import ceil, floor
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from contextpull.eval.report.figures import bounds, plain
-from contextpull.eval.report.svg import element, line, picture, text
+from contextpull.eval.report.figures import plain, written
+from contextpull.eval.report.svg import element, line, picture, round_step, shortened, text
 from contextpull.eval.statistics import Interval
 from contextpull.eval.table import printable
 
@@ -43,7 +43,7 @@ def intervals_chart(title: str, rows: Sequence[tuple[str, Interval]]) -> Markup:
         bar = line(at(value.low), y, at(value.high), y, "bar")
         drawn.append(element("g", bar, class_="push"))
         drawn.append(element("circle", cx=at(value.mean), cy=y, r=4.5, class_=f"mark {kind}"))
-    said = "; ".join(f"{printable(name)} {_figures(each)}" for name, each in rows)
+    said = "; ".join(f"{printable(name)} {written(each)}" for name, each in rows)
     return picture(_WIDTH, height, *drawn, title=title, description=f"{said}.", class_="golden")
 
 
@@ -74,7 +74,7 @@ def cutoff_chart(
     if cutoff:
         drawn.append(line(at(cutoff.mean), 20, at(cutoff.mean), bottom, "reference"))
         drawn.append(text(at(cutoff.mean), 14, f"cut-off {plain(cutoff.mean)}", "label", "middle"))
-        said += f"; cut-off {_figures(cutoff)}"
+        said += f"; cut-off {written(cutoff)}"
     return picture(
         _WIDTH, bottom + 28, *drawn, title=title, description=f"{said}.", class_="golden"
     )
@@ -84,14 +84,8 @@ def _across(low: float, high: float) -> _Across:
     return lambda value: _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
 
 
-def _figures(value: Interval) -> str:
-    return f"{plain(value.mean)} {bounds(value)}"
-
-
 def _name(y: float, name: str, kind: str = "") -> Markup:
-    shown = printable(name)
-    short = shown if len(shown) <= _LETTERS else f"{shown[: _LETTERS - 1]}…"
-    return text(_LEFT - 12, y + 4, short, f"name {kind}".strip(), "end")
+    return text(_LEFT - 12, y + 4, shortened(name, _LETTERS), f"name {kind}".strip(), "end")
 
 
 def _scale(marks: Sequence[float], at: _Across, top: float, bottom: float) -> list[Markup]:
@@ -104,9 +98,7 @@ def _scale(marks: Sequence[float], at: _Across, top: float, bottom: float) -> li
 
 def _round_marks(low: float, high: float) -> list[float]:
     """Round values within the ends, about five."""
-    rough = (high - low) / 5
-    power = 10.0 ** floor(log10(rough))
-    step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
+    step = round_step((high - low) / 5)
     return [step * at for at in range(ceil(low / step), floor(high / step) + 1)]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from contextpull.eval.report.figures import plain
+from contextpull.eval.report.figures import plain, written
 from contextpull.eval.report.golden_charts import Share, cutoff_chart
 from contextpull.eval.report.golden_view import (
     GoldenTable,
@@ -11,7 +11,6 @@ from contextpull.eval.report.golden_view import (
     interval,
     notes_of,
     number,
-    written,
 )
 from contextpull.eval.statistics import Interval
 from contextpull.eval.table import UNDEFINED

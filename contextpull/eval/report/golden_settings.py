@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from contextpull.eval.report.figures import p_value, plain, signed
+from contextpull.eval.report.figures import written
 from contextpull.eval.report.golden_charts import intervals_chart
 from contextpull.eval.report.golden_view import (
     GoldenTable,
     GoldenView,
     Record,
+    comes_next,
+    compared,
     interval,
     notes_of,
     number,
-    written,
 )
 from contextpull.eval.statistics import Interval
 from contextpull.eval.table import UNDEFINED
@@ -47,12 +48,9 @@ def _found_most(record: Record, best: str, found: Interval) -> str:
     after = [each for each in record["comparisons"] if each["better"] == best]
     if not after:
         return first
-    other, difference = str(after[0]["other"]), interval(after[0]["difference"])
     if after[0]["verdict"] == "none differs":
-        return f"{first} “{other}” is level with it, question for question."
-    p = f"p {p_value(number(after[0]['p_holm']))}, corrected for all pairs"
-    luck = "which could be luck" if after[0]["could_be_luck"] else "which is more than luck"
-    return f"{first} “{other}” comes next, {difference.mean:.3f} lower, {luck} ({p})."
+        return f"{first} “{after[0]['other']}” is level with it, question for question."
+    return f"{first} {comes_next(after[0], 'all pairs')}"
 
 
 def _measures(settings: list[tuple[str, Any]]) -> GoldenTable:
@@ -88,16 +86,7 @@ def _pairs(record: Record) -> GoldenTable:
         f"Pairs of settings in {record['measure']}",
         ("better", "other", "n", "difference", "p", "p (Holm)", "verdict", "detectable"),
         tuple(
-            (
-                str(each["better"]),
-                str(each["other"]),
-                f"{each['n']:,}",
-                written(interval(each["difference"]), signed),
-                p_value(number(each["p"])),
-                p_value(number(each["p_holm"])),
-                str(each["verdict"]),
-                UNDEFINED if each["detectable"] is None else plain(number(each["detectable"])),
-            )
+            (str(each["better"]), str(each["other"]), *compared(each, str(each["verdict"])))
             for each in record["comparisons"]
         ),
         texts=2,

@@ -1,14 +1,15 @@
 """Golden-file results as parts of a page, and how their figures are read and written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from markupsafe import Markup
 
-from contextpull.eval.report.figures import bounds, plain
+from contextpull.eval.report.figures import p_value, plain, signed, written
 from contextpull.eval.statistics import Interval
+from contextpull.eval.table import UNDEFINED
 
 Record = Mapping[str, Any]
 """What a file holds."""
@@ -54,9 +55,25 @@ def interval(record: Record) -> Interval:
     )
 
 
-def written(value: Interval, write: Callable[[float], str] = plain) -> str:
-    """`mean [low, high]`."""
-    return f"{write(value.mean)} {bounds(value, write)}"
+def comes_next(record: Record, corrected_for: str) -> str:
+    """How far the one that comes next is behind the best, and whether that could be luck."""
+    lag = interval(record["difference"]).mean
+    luck = "which could be luck" if record["could_be_luck"] else "which is more than luck"
+    p = f"p {p_value(number(record['p_holm']))}, corrected for {corrected_for}"
+    return f"“{record['other']}” comes next, {lag:.3f} lower, {luck} ({p})."
+
+
+def compared(record: Record, verdict: str) -> tuple[str, ...]:
+    """The cells of a comparison: n, difference, p, p (Holm), the verdict, detectable."""
+    detectable = record["detectable"]
+    return (
+        f"{record['n']:,}",
+        written(interval(record["difference"]), signed),
+        p_value(number(record["p"])),
+        p_value(number(record["p_holm"])),
+        verdict,
+        UNDEFINED if detectable is None else plain(number(detectable)),
+    )
 
 
 def notes_of(record: Record) -> tuple[str, ...]:

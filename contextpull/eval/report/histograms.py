@@ -1,14 +1,14 @@
 """How a value is spread over the runs of an agent: bins, five figures, and a drawing."""
 
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor
 from statistics import fmean, quantiles
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from contextpull.eval.report.agents import Distribution
-from contextpull.eval.report.svg import element, line, picture, text
+from contextpull.eval.report.svg import element, line, picture, round_step, text
 
 _MOST_BINS = 16
 
@@ -56,7 +56,7 @@ def bins_of(values: tuple[float, ...]) -> list[Bin]:
         for each in values:
             counts[int(each)] += 1
         return [Bin(at, at + 1, count, f"{at}") for at, count in counts.items()]
-    width = _round_width((high - low) / (_MOST_BINS - 1) or abs(high) or 1.0)
+    width = round_step((high - low) / (_MOST_BINS - 1) or abs(high) or 1.0)
     start = floor(low / width)
     found = [0] * (floor(high / width) - start + 1)
     for each in values:
@@ -66,11 +66,6 @@ def bins_of(values: tuple[float, ...]) -> list[Bin]:
         Bin(edges[at], edges[at + 1], count, f"{edges[at]:,.6g} to {edges[at + 1]:,.6g}")
         for at, count in enumerate(found)
     ]
-
-
-def _round_width(rough: float) -> float:
-    power = 10.0 ** floor(log10(rough))
-    return next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
 
 
 def histogram(agent: str, distribution: Distribution) -> Markup:

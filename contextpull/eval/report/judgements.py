@@ -6,9 +6,9 @@ from typing import Any
 
 from contextpull.eval.judging.items import MEASURES
 from contextpull.eval.kept_lines import KeptLines
+from contextpull.eval.report.figures import mean_over_documents
 from contextpull.eval.run_directory import JUDGEMENTS, SavedRun
-from contextpull.eval.runs import clusters_of
-from contextpull.eval.statistics import Interval, bootstrap_interval
+from contextpull.eval.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,6 @@ def judged(run: SavedRun, records: Iterable[dict[str, Any]]) -> tuple[Judged, ..
 
 def _judged(run: SavedRun, key: tuple[str, str, str], records: list[dict[str, Any]]) -> Judged:
     scored = [each for each in records if each["score"] is not None]
-    settings = run.manifest["settings"]
-    mean = bootstrap_interval(
-        [each["score"] for each in scored],
-        clusters_of(run.questions[each["id"]] for each in scored),
-        rounds=settings["rounds"],
-        seed=settings["seed"],
-    )
+    ids = [each["id"] for each in scored]
+    mean = mean_over_documents(run, ids, [each["score"] for each in scored])
     return Judged(*key, len(scored), len(records) - len(scored), mean)

@@ -4,6 +4,7 @@ Figures that are undefined are nan. All text in here is as untrusted as the docu
 that it comes from.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,6 +197,14 @@ class RunView:
         """The row that the others are compared with; None without a push row."""
         return next((row for row in self.rows if row.is_best_push), None)
 
+    @property
+    def shape_sizes(self) -> dict[str, int]:
+        """By shape how many questions have it."""
+        return {
+            shape: max(row.shapes[shape].n for row in self.rows if shape in row.shapes)
+            for shape in self.shapes
+        }
+
 
 def view_of(folder: Path) -> RunView:
     """Read a finished run. Raises EvaluationError where there is none, or it cannot be read."""
@@ -218,17 +227,17 @@ def _view(run: SavedRun) -> RunView:
     }
     keys = {each.key for runs in made.values() for each in runs if each.transcript}
     verdicts = verdicts_of(run, keys)
-    comparisons = run.report["comparisons"]
     best = _best_push(run, made)
+    costs = {agent: agent_cost(run, agent, runs) for agent, runs in made.items()}
     return RunView(
         folder=folder,
         name=folder.resolve().name,
         saved=run,
         provenance=_provenance(run),
         measure=f"recall@{run.report['k']}",
-        rows=tuple(_row(run, record, best, made) for record in run.report["rows"]),
+        rows=tuple(_row(run, record, best, costs) for record in run.report["rows"]),
         shapes=tuple(dict.fromkeys(each for row in run.report["rows"] for each in row["shapes"])),
-        comparisons=tuple(map(_comparison, comparisons)),
+        comparisons=tuple(map(_comparison, run.report["comparisons"])),
         comparisons_by_shape=tuple(map(_comparison, run.report["comparisons_by_shape"])),
         hits=tuple(map(_hits, run.report["comparisons_of_hits"])),
         agents=tuple(agent_view(run, name, runs) for name, runs in made.items()),
@@ -277,11 +286,9 @@ def _best_push(run: SavedRun, made: dict[str, list[AgentRun]]) -> str:
     return "" if made or len(names) != 1 else str(names[0])
 
 
-def _row(
-    run: SavedRun, record: dict[str, Any], best: str, made: dict[str, list[AgentRun]]
-) -> RowView:
+def _row(run: SavedRun, record: dict[str, Any], best: str, costs: dict[str, Cost]) -> RowView:
     name = record["row"]
-    agent, seen = _agent_of(name, made)
+    agent, seen = _agent_of(name, costs)
     return RowView(
         name=name,
         agent=agent,
@@ -289,14 +296,12 @@ def _row(
         is_best_push=name == best,
         overall=_summary(record),
         shapes={shape: _summary(each) for shape, each in record["shapes"].items()},
-        cost=agent_cost(run, agent, name, made[agent])
-        if agent
-        else row_cost(run, name, record["stats"]),
+        cost=costs[agent] if agent else row_cost(run, name, record["stats"]),
         failures=tuple((each["id"], each["error"] or "") for each in record["failures"]),
     )
 
 
-def _agent_of(row: str, agents: dict[str, list[AgentRun]]) -> tuple[str, Seen | None]:
+def _agent_of(row: str, agents: Iterable[str]) -> tuple[str, Seen | None]:
     views: tuple[Seen, ...] = ("read", "surfaced")
     for agent in agents:
         for seen in views:
@@ -305,11 +310,12 @@ def _agent_of(row: str, agents: dict[str, list[AgentRun]]) -> tuple[str, Seen | 
     return "", None
 
 
-def _comparison(record: dict[str, Any]) -> ComparisonView:
+def comparison_view(record: dict[str, Any], baseline: str, measure: str) -> ComparisonView:
+    """A comparison with this baseline in this measure, as a report has it."""
     return ComparisonView(
         row=record["row"],
-        baseline=record["baseline"],
-        measure=record["measure"],
+        baseline=baseline,
+        measure=measure,
         shape=record["shape"] or "",
         n=record["n"],
         difference=interval(record["difference"]),
@@ -318,6 +324,10 @@ def _comparison(record: dict[str, Any]) -> ComparisonView:
         detectable=number(record["detectable"]),
         verdict=record["verdict"],
     )
+
+
+def _comparison(record: dict[str, Any]) -> ComparisonView:
+    return comparison_view(record, record["baseline"], record["measure"])
 
 
 def _hits(record: dict[str, Any]) -> HitsView:
@@ -331,18 +341,17 @@ def _questions(run: SavedRun, made: dict[str, list[AgentRun]]) -> list[QuestionV
         for each in runs:
             attempt = Attempt(agent, each.repeat, each.key, each.transcript)
             attempts.setdefault(each.question.id, []).append(attempt)
-    copies = (run.manifest.get("close_gold") or {}).get("copies", {})
     found = []
     for question in run.questions.values():
-        counted = tuple(copy for copy, of in copies.items() if of in question.gold)
-        gold = {*question.gold, *counted}
+        copies = run.copies_of(question)
+        gold = {*question.gold, *copies}
         found.append(
             QuestionView(
                 id=question.id,
                 text=question.text,
                 shape=question.shape,
                 gold=question.gold,
-                copies=counted,
+                copies=copies,
                 answer=question.answer,
                 source=question.source,
                 results=tuple(

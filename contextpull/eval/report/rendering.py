@@ -38,14 +38,20 @@ class Page(NamedTuple):
 
 
 def report_page(folders: Sequence[Path], golden: Sequence[object] = ()) -> Page:
+    """The page of the runs in these folders; see `page_of_views`.
+
+    Raises EvaluationError for a folder without a run that can be read.
+    """
+    return page_of_views([view_of(folder) for folder in folders], golden)
+
+
+def page_of_views(runs: Sequence[RunView], golden: Sequence[object] = ()) -> Page:
     """The report of the last of these runs; of more than one also what changed.
 
-    `golden` is what `page/golden.html` shows. Raises EvaluationError for a folder without a run
-    that can be read, InvalidInput without any.
+    `golden` is what `page/golden.html` shows. Raises InvalidInput without either.
     """
-    if not folders and not golden:
+    if not runs and not golden:
         raise InvalidInput("Name the folder of at least one run.")
-    runs = [view_of(folder) for folder in folders]
     run = runs[-1] if runs else None
     return page_of(
         "report.html",
@@ -88,10 +94,7 @@ def _values(run: RunView, runs: Sequence[RunView]) -> dict[str, object]:
         "run": run,
         "nan": nan,
         "skipped": [each for each in SHAPES_FIRST if run.shapes and each not in run.shapes],
-        "shape_sizes": {
-            shape: max(row.shapes[shape].n for row in run.rows if shape in row.shapes)
-            for shape in run.shapes
-        },
+        "shape_sizes": run.shape_sizes,
         "claim": claim_of(run),
         "caveats": caveats_of(run),
         "drawn": [(axis, charts.trade_off(run, axis)) for axis in charts.AXES],

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from contextpull.errors import ContextPullError, InvalidInput
-from contextpull.eval.report.finding import FoundRuns, Stamp, find_runs, stamp_of
+from contextpull.eval.report.finding import (
+    FoundRuns,
+    Stamp,
+    find_runs,
+    require_folder,
+    run_folders,
+    stamp_of,
+)
 
 if TYPE_CHECKING:
     from contextpull.eval.report.rendering import Page
@@ -43,7 +50,8 @@ class RunsServer(ThreadingHTTPServer):
 
     A name is looked up among the runs that are found, and never becomes a path itself. A request
     that names another host is refused, since a page of somebody else's could ask under such a
-    name. Raises InvalidInput where the port cannot be had; 0 takes any that is free.
+    name. Raises EvaluationError where there is no such folder, InvalidInput where the port cannot
+    be had; 0 takes any that is free.
     """
 
     daemon_threads = True
@@ -51,7 +59,7 @@ class RunsServer(ThreadingHTTPServer):
     def __init__(
         self, root: Path, port: int, *, list_page: ListPage, report_page: ReportPage
     ) -> None:
-        find_runs(root)  # a folder that is not there is said now
+        require_folder(root)
         self.root = root
         self._list_page = list_page
         self._report_page = report_page
@@ -83,7 +91,7 @@ class RunsServer(ThreadingHTTPServer):
 
     def folders_of(self, names: Sequence[str]) -> list[Path]:
         """The folders of these runs, oldest first; without those that there are not."""
-        known = find_runs(self.root).by_name()
+        known = {each.name: each for each in run_folders(self.root)}
         runs = [known[name] for name in names if name in known]
         return [each.folder for each in sorted(runs, key=lambda each: (each.finished, each.name))]
 

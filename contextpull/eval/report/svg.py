@@ -1,10 +1,12 @@
 """SVG elements whose text and attributes are escaped, and scales for what they draw."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
+
+from contextpull.eval.table import printable
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
@@ -46,6 +48,12 @@ def text(x: float, y: float, content: str, class_: str, anchor: str = "start") -
     return element("text", content, x=x, y=y, class_=class_, text_anchor=anchor)
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many letters, with … where some are left out."""
+    shown = printable(name)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
 class Tick(NamedTuple):
     """A value of an axis, and how it is written."""
 
@@ -55,10 +63,14 @@ class Tick(NamedTuple):
 
 def ticks_up_to(most: float, write: Callable[[float], str], about: int = 4) -> list[Tick]:
     """Round values from 0 to the first that is not below `most`, which is more than 0."""
-    rough = most / about
-    power = 10.0 ** floor(log10(rough))
-    step = next(power * each for each in (1, 2, 2.5, 5, 10) if power * each >= rough)
+    step = round_step(most / about, (1, 2, 2.5, 5, 10))
     return [Tick(step * at, write(step * at)) for at in range(ceil(most / step - 1e-9) + 1)]
+
+
+def round_step(rough: float, round_values: Sequence[float] = (1, 2, 5, 10)) -> float:
+    """The least of the round values, times a power of ten, that is not below `rough`."""
+    power = 10.0 ** floor(log10(rough))
+    return next(power * each for each in round_values if power * each >= rough)
 
 
 def decades(least: float, most: float) -> list[Tick]:

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from contextpull.eval.report.model import ComparisonView, RunView, Summary
@@ -37,49 +38,47 @@ class Table:
 
 def tables_of(views: Sequence[RunView]) -> tuple[Table, ...]:
     """All tables of these runs; the first column of each says which run a line is of."""
-    names = _names(views)
-    measures = list(dict.fromkeys(each for view in views for each in _measures(view)))
+    measures = _measures_of(views)
     rows = list(dict.fromkeys(row.name for view in views for row in view.rows))
-    run = (Column("run", "text"),)
     return (
         Table(
             "rows",
             "Rows",
-            (*run, *_ROW, *_summary_columns(measures), *_COST),
-            tuple(_row_lines(views, names, measures)),
+            (_RUN, *_ROW, *_summary_columns(measures), *_COST),
+            _lines(views, partial(_row_lines, measures=measures)),
         ),
         Table(
             "shapes",
             "By shape",
-            (*run, Column("row", "text"), Column("shape", "text"), *_summary_columns(measures)),
-            tuple(_shapes(views, names, measures)),
+            (_RUN, Column("row", "text"), Column("shape", "text"), *_summary_columns(measures)),
+            _lines(views, partial(_shapes, measures=measures)),
         ),
         Table(
             "comparisons",
             "Beside the best push row",
-            (*run, *_COMPARISON),
-            tuple(_comparisons(views, names)),
+            (_RUN, *_COMPARISON),
+            _lines(views, _comparisons),
         ),
-        Table("hits", "Hits beside the best push row", (*run, *_HITS), tuple(_hits(views, names))),
-        Table("behaviour", "Behaviour", (*run, *_BEHAVIOUR), tuple(_behaviour(views, names))),
-        Table("judgements", "Judgements", (*run, *_JUDGED), tuple(_judged(views, names))),
+        Table("hits", "Hits beside the best push row", (_RUN, *_HITS), _lines(views, _hits)),
+        Table("behaviour", "Behaviour", (_RUN, *_BEHAVIOUR), _lines(views, _behaviour)),
+        Table("judgements", "Judgements", (_RUN, *_JUDGED), _lines(views, _judged)),
         Table(
             "questions",
             "Questions",
-            (*run, *_QUESTION, *(Column(f"recall: {each}", "figure") for each in rows)),
-            tuple(_questions(views, names, rows)),
+            (_RUN, *_QUESTION, *(Column(f"recall: {each}", "figure") for each in rows)),
+            _lines(views, partial(_questions, rows=rows)),
         ),
     )
 
 
 def results_of(views: Sequence[RunView]) -> Table:
     """What each row returned for each question, one a line: too long for anything but a program."""
-    measures = list(dict.fromkeys(each for view in views for each in _measures(view)))
+    measures = _measures_of(views)
     return Table(
         "results",
         "Results",
         (
-            Column("run", "text"),
+            _RUN,
             Column("question", "text"),
             Column("row", "text"),
             Column("hit", "text"),
@@ -88,10 +87,11 @@ def results_of(views: Sequence[RunView]) -> Table:
             Column("error", "text"),
             Column("ranking", "text"),
         ),
-        tuple(_results(views, _names(views), measures)),
+        _lines(views, partial(_results, measures=measures)),
     )
 
 
+_RUN = Column("run", "text")
 _ROW = (Column("row", "text"), Column("kind", "text"), Column("best push", "text"))
 _COST = (
     Column("tokens a question", "counts"),
@@ -140,14 +140,27 @@ _QUESTION = (
 )
 
 
+_Lines = Iterator[tuple[Cell, ...]]
+
+
+def _lines(
+    views: Sequence[RunView], lines_of: Callable[[RunView], _Lines]
+) -> tuple[tuple[Cell, ...], ...]:
+    """The lines of all runs, each behind the name of its run."""
+    named = zip(_names(views), views, strict=True)
+    return tuple((name, *line) for name, view in named for line in lines_of(view))
+
+
 def _names(views: Sequence[RunView]) -> list[str]:
     """What the runs are called: by their folders' names, by the whole path where two share one."""
     counted = Counter(view.name for view in views)
     return [view.name if counted[view.name] == 1 else str(view.folder) for view in views]
 
 
-def _measures(view: RunView) -> list[str]:
-    return list(view.rows[0].overall.measures) if view.rows else []
+def _measures_of(views: Sequence[RunView]) -> list[str]:
+    """The measures of all runs, each once."""
+    found = (view.rows[0].overall.measures for view in views if view.rows)
+    return list(dict.fromkeys(name for measures in found for name in measures))
 
 
 def _summary_columns(measures: Sequence[str]) -> tuple[Column, ...]:
@@ -161,39 +174,32 @@ def _summary(summary: Summary, measures: Sequence[str]) -> tuple[Cell, ...]:
     return (summary.n, summary.errors, *found, summary.hits, summary.hit)
 
 
-_Lines = Iterator[tuple[Cell, ...]]
+def _row_lines(view: RunView, measures: Sequence[str]) -> _Lines:
+    for row in view.rows:
+        cost = row.cost
+        yield (
+            row.name,
+            "pull" if row.is_pull else "push or own",
+            "yes" if row.is_best_push else "no",
+            *_summary(row.overall, measures),
+            cost.tokens,
+            cost.tokens_in,
+            cost.tokens_cached,
+            cost.tokens_out,
+            cost.dollars,
+            cost.seconds,
+        )
 
 
-def _row_lines(views: Sequence[RunView], names: Sequence[str], measures: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for row in view.rows:
-            cost = row.cost
-            yield (
-                name,
-                row.name,
-                "pull" if row.is_pull else "push or own",
-                "yes" if row.is_best_push else "no",
-                *_summary(row.overall, measures),
-                cost.tokens,
-                cost.tokens_in,
-                cost.tokens_cached,
-                cost.tokens_out,
-                cost.dollars,
-                cost.seconds,
-            )
+def _shapes(view: RunView, measures: Sequence[str]) -> _Lines:
+    for row in view.rows:
+        for shape, summary in row.shapes.items():
+            yield (row.name, shape, *_summary(summary, measures))
 
 
-def _shapes(views: Sequence[RunView], names: Sequence[str], measures: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for row in view.rows:
-            for shape, summary in row.shapes.items():
-                yield (name, row.name, shape, *_summary(summary, measures))
-
-
-def _comparisons(views: Sequence[RunView], names: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for each in (*view.comparisons, *view.comparisons_by_shape):
-            yield (name, *_comparison(each))
+def _comparisons(view: RunView) -> _Lines:
+    for each in (*view.comparisons, *view.comparisons_by_shape):
+        yield _comparison(each)
 
 
 def _comparison(each: ComparisonView) -> tuple[Cell, ...]:
@@ -211,17 +217,15 @@ def _comparison(each: ComparisonView) -> tuple[Cell, ...]:
     )
 
 
-def _hits(views: Sequence[RunView], names: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for each in view.hits:
-            yield name, each.row, each.baseline, each.gained, each.lost, each.p, each.p_holm
+def _hits(view: RunView) -> _Lines:
+    for each in view.hits:
+        yield each.row, each.baseline, each.gained, each.lost, each.p, each.p_holm
 
 
-def _behaviour(views: Sequence[RunView], names: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for agent in view.agents:
-            for figure, value in _leaves("", agent.record):
-                yield name, agent.name, figure, value
+def _behaviour(view: RunView) -> _Lines:
+    for agent in view.agents:
+        for figure, value in _leaves("", agent.record):
+            yield agent.name, figure, value
 
 
 def _leaves(place: str, record: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
@@ -234,38 +238,33 @@ def _leaves(place: str, record: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]
             yield at, value
 
 
-def _judged(views: Sequence[RunView], names: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for each in view.judged:
-            yield name, each.judge, each.agent, each.measure, each.judged, each.undefined, each.mean
+def _judged(view: RunView) -> _Lines:
+    for each in view.judged:
+        yield each.judge, each.agent, each.measure, each.judged, each.undefined, each.mean
 
 
-def _questions(views: Sequence[RunView], names: Sequence[str], rows: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        at = {row.name: number for number, row in enumerate(view.rows)}
-        for each in view.questions:
-            recalls = (
-                each.results[at[row]].scores.get(view.measure) if row in at else None
-                for row in rows
+def _questions(view: RunView, rows: Sequence[str]) -> _Lines:
+    at = {row.name: number for number, row in enumerate(view.rows)}
+    for each in view.questions:
+        recalls = (
+            each.results[at[row]].scores.get(view.measure) if row in at else None for row in rows
+        )
+        facts = (each.id, each.shape, each.text, _listed(each.gold), each.answer, each.source)
+        yield (*facts, *recalls)
+
+
+def _results(view: RunView, measures: Sequence[str]) -> _Lines:
+    for question in view.questions:
+        for row, each in zip(view.rows, question.results, strict=True):
+            yield (
+                question.id,
+                row.name,
+                "yes" if each.hit else "no",
+                *(each.scores.get(measure) for measure in measures),
+                each.seconds,
+                each.error,
+                _listed(each.ranking),
             )
-            facts = (each.id, each.shape, each.text, _listed(each.gold), each.answer, each.source)
-            yield (name, *facts, *recalls)
-
-
-def _results(views: Sequence[RunView], names: Sequence[str], measures: Sequence[str]) -> _Lines:
-    for view, name in zip(views, names, strict=True):
-        for question in view.questions:
-            for row, each in zip(view.rows, question.results, strict=True):
-                yield (
-                    name,
-                    question.id,
-                    row.name,
-                    "yes" if each.hit else "no",
-                    *(each.scores.get(measure) for measure in measures),
-                    each.seconds,
-                    each.error,
-                    _listed(each.ranking),
-                )
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -34,6 +34,17 @@ QUESTIONS = (
 )
 FINDS_ALL = {"q1": ["a.md#red"], "q2": ["b.md#blue"], "q3": ["a.md#red", "b.md#blue"]}
 FINDS_ONE = {"q1": ["a.md#red"], "q2": ["a.md#red"], "q3": []}
+READ = """\
+[a.md#red] A > Red (lines 1-3)
+# Red
+
+Four minutes.
+
+[b.md#blue] B > Blue (lines 1-3)
+# Blue
+
+Nine minutes."""
+"""What `read` returns of both sections."""
 
 
 @dataclass
@@ -96,12 +107,15 @@ def keep_run(
     call, give the same `answer`, and pay `dollars` for every question. `finished` is when, in
     seconds since 1970; further arguments go into `run.json`.
     """
-    shared: dict[str, Any] = SETTINGS._asdict() | {"repeats": 1}
-    del shared["repeats"]
     of_text = {each.id: each.text for each in questions}
     rows = [
         evaluate(
-            _Fixed({of_text[at]: ids for at, ids in of.items()}), questions, name=name, **shared
+            _Fixed({of_text[at]: ids for at, ids in of.items()}),
+            questions,
+            name=name,
+            k=SETTINGS.k,
+            rounds=SETTINGS.rounds,
+            seed=SETTINGS.seed,
         )
         for name, of in push.items()
     ]

@@ -26,7 +26,7 @@ from contextpull.eval.run_directory import load_run, open_ledger
 from contextpull.types import Question
 from tests.agent_runs import number_of, reads_and_answers, write_set
 from tests.agent_runs import run as eval_run
-from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, QUESTIONS, keep_run
+from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, QUESTIONS, READ, keep_run
 from tests.properties import same_every_time
 from tests.standins import Refuses, Request, Step, standing_in
 
@@ -40,16 +40,6 @@ HOSTILE = (
     "</script><script>alert(1)</script> ]]> <!-- <img src=x onerror=alert(1)> \"' & \u202ex\x07"
 )
 NOTHING: Mapping[str, Sequence[str]] = {"q1": [], "q2": [], "q3": []}
-READ = """\
-[a.md#red] A > Red (lines 1-3)
-# Red
-
-Four minutes.
-
-[b.md#blue] B > Blue (lines 1-3)
-# Blue
-
-Nine minutes."""
 
 
 def report(*arguments: object) -> Result:
