@@ -60,6 +60,12 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> Cost:
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
 
 
+def cpu_s(pid: int, *, with_children: bool = False) -> float:
+    """CPU seconds of a process so far, perhaps with those of its children that ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_children else 13])) / os.sysconf("SC_CLK_TCK")
+
+
 def quantiles(
     function: Callable[[Any], object],
     inputs: Sequence[Any],

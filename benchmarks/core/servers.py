@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from measuring import run, table
+from measuring import cpu_s, run, table
 
 _SMALLEST = """
 import anyio
@@ -32,7 +32,6 @@ anyio.run(main)
 """
 _ROUNDS = 9
 _CALLS = 200
-_TICK_MS = 10
 
 
 class ColdStart(NamedTuple):
@@ -107,8 +106,7 @@ class _Peer:
 
     def cpu_ms(self) -> float:
         """CPU time of the process so far."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * _TICK_MS
+        return cpu_s(self._process.pid) * 1000
 
     def close(self) -> None:
         """End the connection and wait for the process."""

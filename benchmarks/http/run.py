@@ -67,11 +67,11 @@ def _of_load(title: str, load: Load) -> str:
         for tool, times in sorted(load.milliseconds.items())
     ]
     heads = ("tool", "calls", "p50 ms", "p99 ms", "most ms")
-    calls = sum(map(len, load.milliseconds.values()))
     return (
         f"## {title}\n\n{table(heads, rows)}\n\n"
-        f"{calls:,} calls, {load.errors:,} errors; {calls / load.server_cpu_s:,.0f} calls a second"
-        f" of the server's CPU, {calls / load.wall_s:,.0f} a second of wall time."
+        f"{load.done:,} calls, {load.errors:,} errors;"
+        f" {load.done / load.server_cpu_s:,.0f} calls a second of the server's CPU,"
+        f" {load.done / load.wall_s:,.0f} a second of wall time."
         f" Times hold the wait for {CLIENTS - 1} others."
     )
 

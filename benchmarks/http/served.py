@@ -8,7 +8,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+from measuring import cpu_s
+
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
@@ -55,8 +56,7 @@ class Served:
 
     def cpu_s(self) -> float:
         """CPU seconds of the process so far."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return cpu_s(self._process.pid)
 
     def resident_mb(self) -> float:
         """Its resident memory, the mapped store included."""

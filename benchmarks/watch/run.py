@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measuring import machine, table
+from measuring import cpu_s, machine, table
 
 CLI = [sys.executable, "-m", "contextpull"]
 ROUNDS = 7
@@ -54,8 +54,7 @@ class Follower:
 
     def cpu_s(self) -> float:
         """CPU seconds of the process so far, its children included where they ended."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return cpu_s(self._process.pid, with_children=True)
 
     def change(self, number: int, do: object) -> Change:
         """What a change costs that leads to the generation with this number."""

@@ -2,14 +2,15 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from contextpull.cli.options import together
 from contextpull.cli.progress import bar_on_terminal
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ AGENTS_HELP = (
 _SIGNALLED = 128
 """What shells add to the number of a signal."""
 _SNIPPETS = ("heading", "short", "full")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class AgentOptions(NamedTuple):
@@ -49,53 +49,49 @@ class AgentOptions(NamedTuple):
     claude: str
 
 
-def agent_options(command: _Command) -> _Command:
-    """The options of rows of agents; their names are the fields of AgentOptions."""
-    options = (
-        click.option(
-            "--model",
-            metavar="MODEL",
-            help="Who pulls: anthropic:NAME, openai:NAME, openai-chat:NAME, or URL#NAME.",
-        ),
-        click.option(
-            "--model-key",
-            default="",
-            envvar="CONTEXTPULL_MODEL_KEY",
-            help="The key for --model; better given as CONTEXTPULL_MODEL_KEY.",
-        ),
-        click.option(
-            "--max-turns",
-            default=8,
-            show_default=True,
-            type=click.IntRange(min=1),
-            help="Answers of the model to one question, calls of tools included.",
-        ),
-        click.option(
-            "--reply-tokens",
-            default=8_192,
-            show_default=True,
-            type=click.IntRange(min=1),
-            help="The most tokens that --model may write in one answer.",
-        ),
-        click.option(
-            "--temperature",
-            type=click.FloatRange(min=0),
-            help="How freely --model draws its words; without it, its own default.",
-        ),
-        click.option(
-            "--concurrency",
-            default=4,
-            show_default=True,
-            type=click.IntRange(1, 64),
-            help="Questions that an agent is asked at once.",
-        ),
-        click.option(
-            "--claude", default="claude", show_default=True, help="The command of Claude Code."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+agent_options = together(
+    click.option(
+        "--model",
+        metavar="MODEL",
+        help="Who pulls: anthropic:NAME, openai:NAME, openai-chat:NAME, or URL#NAME.",
+    ),
+    click.option(
+        "--model-key",
+        default="",
+        envvar="CONTEXTPULL_MODEL_KEY",
+        help="The key for --model; better given as CONTEXTPULL_MODEL_KEY.",
+    ),
+    click.option(
+        "--max-turns",
+        default=8,
+        show_default=True,
+        type=click.IntRange(min=1),
+        help="Answers of the model to one question, calls of tools included.",
+    ),
+    click.option(
+        "--reply-tokens",
+        default=8_192,
+        show_default=True,
+        type=click.IntRange(min=1),
+        help="The most tokens that --model may write in one answer.",
+    ),
+    click.option(
+        "--temperature",
+        type=click.FloatRange(min=0),
+        help="How freely --model draws its words; without it, its own default.",
+    ),
+    click.option(
+        "--concurrency",
+        default=4,
+        show_default=True,
+        type=click.IntRange(1, 64),
+        help="Questions that an agent is asked at once.",
+    ),
+    click.option(
+        "--claude", default="claude", show_default=True, help="The command of Claude Code."
+    ),
+)
+"""The options of rows of agents; their names are the fields of AgentOptions."""
 
 
 def is_agent(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from contextpull.cli.options import DEFAULT_STORE, json_option
+from contextpull.cli.options import DEFAULT_STORE, json_option, served_store_option
 from contextpull.config import cache_folder
 from contextpull.server.hosting.hosts import HOSTS, where_to_put
 
@@ -87,12 +87,7 @@ def claude_md_command(as_json: bool) -> None:
     help="The text of the host's file, its own command that adds a server, or a link that does.",
 )
 @click.option("--name", default="contextpull", show_default=True, help="The server's name there.")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="CONTEXTPULL_STORE",
-    help="The store's folder.  [.contextpull here, or one in your cache]",
-)
+@served_store_option
 @click.option("--uvx", is_flag=True, help="Let uv install and start it, not this installation.")
 @click.option("--http", "url", metavar="URL", help="A server that already listens, no folder.")
 @click.option(

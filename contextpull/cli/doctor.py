@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from contextpull import __version__
-from contextpull.cli.options import DEFAULT_STORE, json_option
+from contextpull.cli.options import DEFAULT_STORE, json_option, served_store_option
 from contextpull.config import cache_folder
 from contextpull.errors import StoreError
 
@@ -19,12 +19,7 @@ from contextpull.errors import StoreError
 @click.argument(
     "folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="CONTEXTPULL_STORE",
-    help="The store's folder.  [.contextpull here, or one in your cache]",
-)
+@served_store_option
 @json_option
 @click.pass_context
 def doctor_command(

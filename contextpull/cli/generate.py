@@ -1,6 +1,5 @@
 """`contextpull eval generate`: make an eval set out of a corpus."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextpull.cli.options import chosen_of, print_json, writer_key_option
 from contextpull.cli.progress import bar_on_terminal
 from contextpull.cli.sections import check_sections, open_sections, sections_options
 
@@ -48,14 +48,6 @@ error.
 """
 
 
-def _shapes(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    shapes = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
-    for shape in shapes:
-        if shape not in _SHAPES:
-            raise click.BadParameter(f"{shape!r} is no shape. Choose from: {', '.join(_SHAPES)}.")
-    return shapes
-
-
 @click.command(name="generate", help=_HELP)
 @sections_options
 @click.option(
@@ -69,7 +61,7 @@ def _shapes(_context: click.Context, _parameter: click.Parameter, value: str) ->
     "--shapes",
     default=",".join(_SHAPES),
     show_default=True,
-    callback=_shapes,
+    callback=chosen_of(_SHAPES, "shape"),
     help="Which shapes to make, separated by commas.",
 )
 @click.option(
@@ -90,12 +82,7 @@ def _shapes(_context: click.Context, _parameter: click.Parameter, value: str) ->
     help="Most gold sections of a question; with more than k, recall@k cannot reach 1.",
 )
 @click.option("--writer", "spec", metavar="MODEL", help="The model that writes questions.")
-@click.option(
-    "--writer-key",
-    default="",
-    envvar="CONTEXTPULL_MODEL_KEY",
-    help="The key for --writer; better given as CONTEXTPULL_MODEL_KEY.",
-)
+@writer_key_option
 @click.option(
     "--concurrency",
     default=4,
@@ -189,7 +176,7 @@ def _print(
             "writer": writer or None,
             "set_aside": [item._asdict() for each in generated.made for item in each.set_aside],
         }
-        click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(record)
         return
     for shape, each in shapes.items():
         click.echo(_line(shape, each))

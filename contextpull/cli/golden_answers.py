@@ -1,6 +1,5 @@
 """`contextpull golden answers`: what a system answered to golden questions, judged."""
 
-import json
 import os
 from math import inf
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 from contextpull.cli.agents import asking_progress, interruptible
 from contextpull.cli.gates import check_gates, gates_option
 from contextpull.cli.judging import judge_options, open_judge
-from contextpull.cli.options import json_option
+from contextpull.cli.options import json_option, print_json
 from contextpull.cli.rows import rounds_option, seed_option
 
 _HERE = click.Path(path_type=Path)
@@ -78,7 +77,7 @@ def answers_command(context: click.Context, /, **options: Any) -> None:
     check_gates(options["gates"], {ROW: dict.fromkeys(possible, inf)})  # a wrong name costs nothing
     report = _report(options)
     if options["as_json"]:
-        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(report)
     else:
         click.echo(render_answers(report), nl=False)
     passed = check_gates(options["gates"], gated_figures(report))

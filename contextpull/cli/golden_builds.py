@@ -1,6 +1,5 @@
 """`contextpull golden sweep`: a corpus cut anew in many ways; what `golden chunking` shares."""
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextpull.cli.golden_measuring import whole_numbers
+from contextpull.cli.golden_measuring import check_output, whole_numbers
 from contextpull.cli.options import (
     api_key_option,
+    chosen_of,
     embedder_option,
     json_option,
+    models_of,
+    print_json,
     reranker_option,
+    together,
 )
 from contextpull.cli.progress import bar_on_terminal
 from contextpull.cli.rows import rounds_option, seed_option
@@ -23,7 +26,6 @@ from contextpull.config import cache_folder
 if TYPE_CHECKING:
     from contextpull.eval.metered import Spent
     from contextpull.models.embedding import Embedder
-    from contextpull.retrieval.models import Models
 
 _HERE = click.Path(path_type=Path)
 _CUTTERS = ("sections", "recursive", "sentence", "fixed", "semantic")
@@ -61,22 +63,9 @@ Exit code: 0, 1 when a search failed (it counts as a miss), 2 when nothing could
 """
 
 
-def chosen_of(known: tuple[str, ...], noun: str) -> Callable[..., tuple[str, ...]]:
-    """What checks an option that names some of what is known, separated by commas."""
-
-    def choose(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
-        for name in names:
-            if name not in known:
-                raise click.BadParameter(f"{name!r} is no {noun}. Choose from: {', '.join(known)}.")
-        return names
-
-    return choose
-
-
 def build_options(default_headings: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The arguments and options that both commands have."""
-    options = (
+    return together(
         click.argument("golden", type=_HERE),
         click.argument("folder", type=_HERE),
         click.option(
@@ -93,13 +82,6 @@ def build_options(default_headings: str) -> Callable[[Callable[..., Any]], Calla
         click.option("--markdown", is_flag=True, help="Print Markdown."),
         seed_option,
     )
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def numbers_option(name: str, default: str, text: str) -> Callable[..., Any]:
@@ -172,7 +154,7 @@ def sweep_command(context: click.Context, /, **options: Any) -> None:
             by=options["by"],
             k=cutoffs,
             embedder=opened_embedder(options),
-            models=models_of(options),
+            models=models_of(options, keep_all_vectors=True),
             cache=cache_folder(os.environ) / "vectors",
             rounds=options["rounds"],
             seed=options["seed"],
@@ -194,28 +176,9 @@ def opened_embedder(options: dict[str, Any]) -> "Embedder | None":
     return open_embedder(spec, api_key=options["api_key"]) if spec else None
 
 
-def models_of(options: dict[str, Any]) -> "Models":
-    """The models of searches; a question is embedded once for all builds."""
-    from contextpull.retrieval.models import Models
-
-    named = {name: options[name] for name in ("embedder", "reranker", "api_key")}
-    return Models(**named, keep_all_vectors=True)
-
-
 def headings_of(options: dict[str, Any]) -> tuple[bool, ...]:
     """Whether headings are searched, for each way that is named."""
     return tuple(each == "in" for each in options["headings"])
-
-
-def check_output(options: dict[str, Any]) -> None:
-    """Refuse two forms of output at once."""
-    if options["as_json"] and options["markdown"]:
-        raise click.UsageError("Choose one of --json and --markdown.")
-
-
-def print_json(record: dict[str, Any]) -> None:
-    """Print a record as JSON."""
-    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))
 
 
 class BuildsTold:

@@ -14,14 +14,12 @@ from contextpull.cli.golden_builds import (
     BuildsTold,
     build_options,
     builds_progress,
-    check_output,
-    chosen_of,
     headings_of,
-    models_of,
     numbers_option,
     opened_embedder,
-    print_json,
 )
+from contextpull.cli.golden_measuring import check_output, only_setting
+from contextpull.cli.options import chosen_of, models_of, print_json
 from contextpull.config import cache_folder
 
 if TYPE_CHECKING:
@@ -200,13 +198,9 @@ def _compare(
 
 def _means(options: dict[str, Any], kept_in: Path, budget: "Budget", told: BuildsTold) -> "Means":
     from contextpull.eval.golden.chunking.building import Means
-    from contextpull.eval.golden.settings import parse_settings
 
     embedder = opened_embedder(options)
-    text = options["setting"] or ("hybrid" if embedder else "lexical")
-    setting, *others = parse_settings(text)
-    if others:
-        raise click.BadParameter("Name one setting only.", param_hint="--setting")
+    setting = only_setting(options["setting"] or ("hybrid" if embedder else "lexical"))
     if setting.mode != "lexical" and embedder is None:
         raise click.UsageError(f"The setting {setting.name!r} needs vectors: name an --embedder.")
     if options["notes"] and not options["writer_spec"]:
@@ -215,7 +209,7 @@ def _means(options: dict[str, Any], kept_in: Path, budget: "Budget", told: Build
     return Means(
         setting=setting,
         budget=options["budget"],
-        models=models_of(options),
+        models=models_of(options, keep_all_vectors=True),
         embedder=embedder,
         cache=cache_folder(os.environ) / "vectors",
         asking=_asking("writer", system, options, kept_in, budget, told)
@@ -236,38 +230,27 @@ def _asking(
     from contextpull.eval.generation.chat_writer import ChatWriter
     from contextpull.eval.generation.writing import AskedWriter
     from contextpull.eval.golden.chunking.asking import Asking
-    from contextpull.eval.metered import Meter
+    from contextpull.eval.metered import Meter, check_price
     from contextpull.eval.pricing import price_of
-    from contextpull.eval.transcripts import Tokens
-    from contextpull.models.chat import Usage, open_chat
+    from contextpull.models.chat import open_chat
 
     spec = options[f"{who}_spec"]
     price = price_of(spec)
-    _check_price(spec, price, options)
+    check_price(budget, price, spec)
     chat = open_chat(spec, api_key=options[f"{who}_key"], max_tokens=options["reply_tokens"])
     meter = Meter(budget, price, told.asked, total=1)
-
-    def count(usage: Usage, failed: bool) -> None:
-        meter.count(Tokens(**usage._asdict()), failed=failed)
-
-    writer = ChatWriter(chat, system, count)
+    writer = ChatWriter(chat, system, meter)
     kept = kept_in / f"{who}.answers.jsonl"
     return Asking(AskedWriter(writer, writer.name, kept), meter, options["concurrency"])
-
-
-def _check_price(spec: str, price: Callable[..., Any], options: dict[str, Any]) -> None:
-    from contextpull.errors import InvalidInput
-    from contextpull.eval.transcripts import Tokens
-
-    if options["max_usd"] is not None and price(Tokens(input=1, output=1)) is None:
-        raise InvalidInput(f"The price of {spec} is unknown: give --max-tokens, not --max-usd.")
 
 
 def _answering(
     options: dict[str, Any], kept_in: Path, budget: "Budget", told: BuildsTold
 ) -> "Answering | None":
     from contextpull.eval.golden.chunking.answering import ANSWER_SYSTEM, Answering
+    from contextpull.eval.judging.asking import KeptVerdicts
     from contextpull.eval.judging.judges import ChatJudge
+    from contextpull.eval.metered import check_price
     from contextpull.eval.pricing import price_of
     from contextpull.models.chat import open_chat
 
@@ -278,8 +261,8 @@ def _answering(
     who = "judge" if options["judge_spec"] else "answerer"
     spec = options[f"{who}_spec"]
     price = price_of(spec)
-    _check_price(spec, price, options)
+    check_price(budget, price, spec)
     chat = open_chat(spec, api_key=options[f"{who}_key"], max_tokens=options["reply_tokens"])
     asking = _asking("answerer", ANSWER_SYSTEM, options, kept_in, budget, told)
-    verdicts = kept_in / "judgements.jsonl"
+    verdicts = KeptVerdicts(kept_in / "judgements.jsonl")
     return Answering(asking, ChatJudge(chat), verdicts, budget, price)

@@ -1,6 +1,5 @@
 """`contextpull golden check`, `label` and `convert`: golden files before anything is measured."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ from contextpull.cli.options import (
     embedder_option,
     json_option,
     mode_option,
+    models_of,
+    print_json,
     reranker_option,
     store_option,
 )
@@ -114,7 +115,7 @@ def check_command(context: click.Context, file: Path, store: Path | None, as_jso
 
     check = check_golden(file, open_store(store).snapshot() if store else None)
     if as_json:
-        _print_json(check.as_dict())
+        print_json(check.as_dict())
     else:
         for fault in check.faults:
             click.echo(fault.at(str(file)))
@@ -154,13 +155,11 @@ def label_command(context: click.Context, /, **options: Any) -> None:
     from contextpull.adapters.files import check_absent
     from contextpull.eval.golden.labelling import load_unlabelled, suggest_labels
     from contextpull.eval.golden.questions import save_golden
-    from contextpull.retrieval.models import Models
     from contextpull.store import open_store
 
     out: Path = options["out"]
     check_absent(out)
     questions = load_unlabelled(options["file"])
-    names = ("embedder", "reranker", "api_key")
     with progress_bar("searching", "count") as on_progress:
         labelling = suggest_labels(
             open_store(options["store"]).snapshot(),
@@ -168,14 +167,14 @@ def label_command(context: click.Context, /, **options: Any) -> None:
             by=options["by"],
             top=options["top"],
             mode=options["mode"],
-            models=Models(**{name: options[name] for name in names}),
+            models=models_of(options),
             on_progress=on_progress,
         )
     found = any(each.proposals for each in labelling.suggestions)
     if found:
         save_golden(out, labelling.questions)
     if options["as_json"]:
-        _print_json(_labelling_record(labelling, out if found else None))
+        print_json(_labelling_record(labelling, out if found else None))
     else:
         _print_labelling(labelling, out if found else None)
     context.exit(0 if found else 1)
@@ -241,7 +240,7 @@ def convert_command(
 
     conversion = convert(source, target, to, from_, split)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "from": conversion.source_format,
                 "to": to,
@@ -262,7 +261,3 @@ def _print_conversion(conversion: "Conversion", target: Path, to: str) -> None:
         click.echo(f"lost: {loss.what} ({len(loss.ids)}: {shown})")
     if not conversion.losses:
         click.echo("Nothing was lost.")
-
-
-def _print_json(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))

@@ -1,6 +1,5 @@
 """`contextpull golden report` and `cutoff`: what golden questions find, and where to stop."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ from contextpull.cli.options import (
     api_key_option,
     embedder_option,
     json_option,
+    models_of,
+    print_json,
     reranker_option,
     store_option,
 )
@@ -136,15 +137,12 @@ def report_command(context: click.Context, /, **options: Any) -> None:
     from contextpull.eval.golden.report_table import render_report, render_report_markdown
     from contextpull.eval.golden.reporting import checked_cutoffs, golden_report, report_record
     from contextpull.eval.golden.settings import parse_settings
-    from contextpull.retrieval.models import Models
     from contextpull.store import open_store
 
-    if options["as_json"] and options["markdown"]:
-        raise click.UsageError("Choose one of --json and --markdown.")
+    check_output(options)
     cutoffs = checked_cutoffs(options["cutoffs"])
     settings = parse_settings(options["settings"])
     questions = load_golden(options["file"])
-    models = Models(**_models(options), keep_all_vectors=True)
     with progress_bar("asking", "count") as on_progress:
         report = golden_report(
             open_store(options["store"]).snapshot(),
@@ -152,13 +150,13 @@ def report_command(context: click.Context, /, **options: Any) -> None:
             settings,
             by=options["by"],
             k=cutoffs,
-            models=models,
+            models=models_of(options, keep_all_vectors=True),
             rounds=options["rounds"],
             seed=options["seed"],
             on_progress=on_progress,
         )
     if options["as_json"]:
-        _print_json(report_record(report))
+        print_json(report_record(report))
     else:
         render = render_report_markdown if options["markdown"] else render_report
         click.echo(render(report), nl=False)
@@ -194,10 +192,9 @@ def cutoff_command(context: click.Context, /, **options: Any) -> None:
     from contextpull.eval.golden.declining import answer_cutoff, cutoff_record, load_unanswerable
     from contextpull.eval.golden.questions import load_golden
     from contextpull.eval.golden.report_table import render_cutoff
-    from contextpull.retrieval.models import Models
     from contextpull.store import open_store
 
-    setting = _only_setting(options["setting"])
+    setting = only_setting(options["setting"]) if options["setting"] is not None else None
     outside = load_unanswerable(options["unanswerable"]) if options["unanswerable"] else []
     questions = load_golden(options["file"])
     with progress_bar("asking", "count") as on_progress:
@@ -208,32 +205,29 @@ def cutoff_command(context: click.Context, /, **options: Any) -> None:
             by=options["by"],
             measure=options["measure"],
             setting=setting,
-            models=Models(**_models(options)),
+            models=models_of(options),
             rounds=options["rounds"],
             seed=options["seed"],
             on_progress=on_progress,
         )
     if options["as_json"]:
-        _print_json(cutoff_record(declining))
+        print_json(cutoff_record(declining))
     else:
         click.echo(render_cutoff(declining), nl=False)
     context.exit(0 if declining.found.chosen else 1)
 
 
-def _only_setting(text: str | None) -> "Setting | None":
+def check_output(options: dict[str, Any]) -> None:
+    """Refuse two forms of output at once."""
+    if options["as_json"] and options["markdown"]:
+        raise click.UsageError("Choose one of --json and --markdown.")
+
+
+def only_setting(text: str) -> "Setting":
+    """The setting of --setting, which takes one."""
     from contextpull.eval.golden.settings import parse_settings
 
-    if text is None:
-        return None
     first, *others = parse_settings(text)
     if others:
         raise click.BadParameter("Name one setting only.", param_hint="--setting")
     return first
-
-
-def _models(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in ("embedder", "reranker", "api_key")}
-
-
-def _print_json(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))

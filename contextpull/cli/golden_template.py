@@ -1,13 +1,12 @@
 """`contextpull golden template`: rows of a golden file that wait for a person's questions."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from contextpull.cli.golden_writing import corpus_within
-from contextpull.cli.options import json_option, paths_option
+from contextpull.cli.options import json_option, paths_option, print_json
 from contextpull.cli.sections import check_sections, open_sections, sections_options
 
 _HELP = """Write rows for people to put questions into, spread over all documents, without a model.
@@ -78,7 +77,7 @@ def template_command(context: click.Context, /, **options: Any) -> None:
             "documents": documents,
             "passed_over": dict(choice.passed_over),
         }
-        click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(record)
     else:
         for reason, sections in choice.passed_over.items():
             click.echo(f"Passed over: {sections} sections ({reason}).")

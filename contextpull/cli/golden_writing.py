@@ -1,13 +1,12 @@
 """`contextpull golden write`: questions drafted by models, for people to check."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from contextpull.cli.agents import asking_progress, interruptible
-from contextpull.cli.options import json_option, paths_option
+from contextpull.cli.options import json_option, paths_option, print_json, writer_key_option
 from contextpull.cli.sections import check_sections, open_sections, sections_options
 
 if TYPE_CHECKING:
@@ -90,12 +89,7 @@ def _mix(_context: click.Context, _parameter: click.Parameter, value: str) -> di
     metavar="MODEL",
     help="Who writes: anthropic:NAME, openai:NAME, openai-chat:NAME, or URL#NAME.",
 )
-@click.option(
-    "--writer-key",
-    default="",
-    envvar="CONTEXTPULL_MODEL_KEY",
-    help="The key for --writer; better given as CONTEXTPULL_MODEL_KEY.",
-)
+@writer_key_option
 @click.option(
     "--critic", "critic_spec", metavar="MODEL", help="Who criticises.  [the model of --writer]"
 )
@@ -203,10 +197,8 @@ def _examples(path: Path) -> tuple[str, ...]:
 
 
 def _meter(options: dict[str, Any]) -> "Meter":
-    from contextpull.errors import InvalidInput
-    from contextpull.eval.metered import Budget, Meter
+    from contextpull.eval.metered import Budget, Meter, check_price
     from contextpull.eval.pricing import price_of
-    from contextpull.eval.transcripts import Tokens
 
     budget = Budget(options["max_tokens"], options["max_usd"])
     specs = {options["writer_spec"], options["critic_spec"] or options["writer_spec"]}
@@ -214,10 +206,7 @@ def _meter(options: dict[str, Any]) -> "Meter":
     if len(specs) > 1:
         # One meter counts both, and cannot tell whose tokens they are.
         price = lambda _tokens: None  # noqa: E731
-    if options["max_usd"] is not None and price(Tokens(input=1, output=1)) is None:
-        raise InvalidInput(
-            "The price of these models is unknown: give --max-tokens, not --max-usd."
-        )
+    check_price(budget, price, "these models")
     return Meter(budget, price, total=options["count"])
 
 
@@ -228,16 +217,12 @@ def _open(
     from contextpull.eval.generation.chat_writer import SYSTEM, ChatWriter
     from contextpull.eval.generation.writing import AskedWriter, KeptAnswers
     from contextpull.eval.golden.writing.prompts import CRITIC_SYSTEM
-    from contextpull.eval.transcripts import Tokens
-    from contextpull.models.chat import Chat, Usage, open_chat
+    from contextpull.models.chat import Chat, open_chat
 
     kept = KeptAnswers(files.answers)
 
-    def count(usage: Usage, failed: bool) -> None:
-        meter.count(Tokens(**usage._asdict()), failed=failed)
-
     def asked(chat: Chat, system: str) -> AskedWriter:
-        writer = ChatWriter(chat, system, count)
+        writer = ChatWriter(chat, system, meter)
         return AskedWriter(writer, writer.name, kept)
 
     most = options["reply_tokens"]
@@ -302,8 +287,7 @@ def _print(
             "set_aside_in": str(files.sidecar),
             "answers_in": str(files.answers),
         }
-        told = {**places, **record, "asked": asked}
-        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json({**places, **record, "asked": asked})
         return
     for line in _lines(drafted, record, asked):
         click.echo(line)

@@ -1,20 +1,19 @@
 """The options of `contextpull serve --http`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextpull.cli.options import together
 from contextpull.errors import InvalidInput
 
 if TYPE_CHECKING:
     from contextpull.server.http import HttpSettings
     from contextpull.server.oauth import OAuthSettings
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-_OPTIONS = (
+http_options = together(
     click.option("--http", is_flag=True, help="Serve many clients over streamable HTTP."),
     click.option("--host", help="The address to listen at.  [127.0.0.1]"),
     click.option("--port", type=click.IntRange(0, 65535), help="0 for any that is free.  [8765]"),
@@ -49,13 +48,7 @@ _OPTIONS = (
     ),
     click.option("--log-queries", is_flag=True, help="Write the arguments of calls into the log."),
 )
-
-
-def http_options(command: _Command) -> _Command:
-    """Add the options; the command gets them as keywords."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The command gets them as keywords."""
 
 
 def check_unused(options: Mapping[str, Any]) -> None:

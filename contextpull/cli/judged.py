@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from contextpull.cli.options import print_json
 from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import (
     ROWS_HELP,
@@ -193,6 +194,6 @@ def _print(run: "JudgedRun", *, as_json: bool) -> None:
     from contextpull.eval.judged_table import render_judged
 
     if as_json:
-        click.echo(json.dumps(judged_report(run), ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(judged_report(run))
     else:
         click.echo(render_judged(run), nl=False)

@@ -1,14 +1,12 @@
 """`contextpull eval judge`: the answers of a kept run, judged."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from contextpull.cli.agents import asking_progress, interruptible
-from contextpull.cli.options import json_option
+from contextpull.cli.options import chosen_of, json_option, names_in, print_json, together
 from contextpull.cli.rows import rounds_option, seed_option
 
 if TYPE_CHECKING:
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 _MEASURES = ("faithfulness", "correctness", "completeness", "helpfulness")
 """As `contextpull.eval.judging.items` has them, without loading it for `--help`."""
 _HERE = click.Path(path_type=Path)
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _HELP = """Judge the answers that agents gave in a kept run, each from 0 to 1.
 
@@ -55,75 +52,54 @@ in no mean), 2 where judging could not begin.
 """
 
 
-def _measures(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    measures = _names(value)
-    for measure in measures:
-        if measure not in _MEASURES:
-            known = ", ".join(_MEASURES)
-            raise click.BadParameter(f"{measure!r} is no measure of answers. Choose from: {known}.")
-    return measures
-
-
-def _names(value: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in value.split(",")))
-
-
-def judge_options(command: _Command) -> _Command:
-    """Who judges what, how often, and what it may cost; `open_judge` opens who is named."""
-    options = (
-        click.option(
-            "--judge", "spec", metavar="MODEL", help="The model that judges, as --model of run."
-        ),
-        click.option(
-            "--judge-key",
-            default="",
-            envvar="CONTEXTPULL_JUDGE_KEY",
-            help="The key for --judge; better given as CONTEXTPULL_JUDGE_KEY.",
-        ),
-        click.option(
-            "--judge-command", metavar="COMMAND", help="A command that judges, in place of it."
-        ),
-        click.option(
-            "--judge-seconds",
-            default=120.0,
-            show_default=True,
-            type=click.FloatRange(min=0, min_open=True),
-            help="The longest wait for one verdict; a command is killed then.",
-        ),
-        click.option(
-            "--measures",
-            default=",".join(_MEASURES),
-            show_default=True,
-            callback=_measures,
-            help="What to judge, separated by commas.",
-        ),
-        click.option(
-            "--twice", is_flag=True, help="Ask twice, and tell how often the judge differs."
-        ),
-        click.option("--labels", "labels_path", type=_HERE, help="What people gave: JSON lines."),
-        click.option(
-            "--sample",
-            type=click.IntRange(min=1),
-            help="Only so many questions, drawn by the seed.",
-        ),
-        click.option("--max-usd", type=float, help="Stop asking at this cost."),
-        click.option(
-            "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens."
-        ),
-        click.option(
-            "--concurrency",
-            default=4,
-            show_default=True,
-            type=click.IntRange(1, 64),
-            help="Verdicts that are asked for at once.",
-        ),
-        click.option(
-            "--offline", is_flag=True, help="Ask nobody; all verdicts must be kept already."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+judge_options = together(
+    click.option(
+        "--judge", "spec", metavar="MODEL", help="The model that judges, as --model of run."
+    ),
+    click.option(
+        "--judge-key",
+        default="",
+        envvar="CONTEXTPULL_JUDGE_KEY",
+        help="The key for --judge; better given as CONTEXTPULL_JUDGE_KEY.",
+    ),
+    click.option(
+        "--judge-command", metavar="COMMAND", help="A command that judges, in place of it."
+    ),
+    click.option(
+        "--judge-seconds",
+        default=120.0,
+        show_default=True,
+        type=click.FloatRange(min=0, min_open=True),
+        help="The longest wait for one verdict; a command is killed then.",
+    ),
+    click.option(
+        "--measures",
+        default=",".join(_MEASURES),
+        show_default=True,
+        callback=chosen_of(_MEASURES, "measure of answers"),
+        help="What to judge, separated by commas.",
+    ),
+    click.option("--twice", is_flag=True, help="Ask twice, and tell how often the judge differs."),
+    click.option("--labels", "labels_path", type=_HERE, help="What people gave: JSON lines."),
+    click.option(
+        "--sample",
+        type=click.IntRange(min=1),
+        help="Only so many questions, drawn by the seed.",
+    ),
+    click.option("--max-usd", type=float, help="Stop asking at this cost."),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens."
+    ),
+    click.option(
+        "--concurrency",
+        default=4,
+        show_default=True,
+        type=click.IntRange(1, 64),
+        help="Verdicts that are asked for at once.",
+    ),
+    click.option("--offline", is_flag=True, help="Ask nobody; all verdicts must be kept already."),
+)
+"""Who judges what, how often, and what it may cost; `open_judge` opens who is named."""
 
 
 @click.command(name="judge", help=_HELP)
@@ -149,14 +125,14 @@ def judge_command(context: click.Context, /, **options: Any) -> None:
         report = judge_run(
             options["run"],
             judge,
-            Settings(rows=_names(options["rows"]) if options["rows"] else (), **same),
+            Settings(rows=names_in(options["rows"]) if options["rows"] else (), **same),
             labels=labels,
             budget=Budget(options["max_tokens"], options["max_usd"]),
             price=price_of(options["spec"] or ""),
             on_progress=on_progress,
         )
     if options["as_json"]:
-        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(report)
     else:
         click.echo(render_judging(report), nl=False)
     context.exit(1 if any(row["errors"] for row in report["rows"]) else 0)

@@ -1,11 +1,10 @@
 """`contextpull eval show`, `replay`, `publish` and `compare`: runs that were kept."""
 
-import json
 from pathlib import Path
 
 import click
 
-from contextpull.cli.options import json_option
+from contextpull.cli.options import json_option, print_json
 from contextpull.cli.rows import by_shape_option, rounds_option, seed_option
 
 _RUN = click.Path(path_type=Path)
@@ -52,7 +51,7 @@ def replay_command(context: click.Context, run: Path, by_shape: bool, as_json: b
 
     found = replay(load_run(run), open_ledger(run), by_shape=by_shape)
     if as_json:
-        click.echo(json.dumps(found.report, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(found.report)
     else:
         click.echo(found.table, nl=False)
     for each in found.differences[:_MOST_DIFFERENCES]:
@@ -120,7 +119,6 @@ def compare_command(
         load_run(first), load_run(second), rounds=rounds, seed=seed, across_corpora=across_corpora
     )
     if as_json:
-        report = compared_report(runs)
-        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(compared_report(runs))
     else:
         click.echo(render_compared(runs), nl=False)

@@ -18,6 +18,7 @@ from contextpull.cli.options import (
     embedder_option,
     mode_option,
     reranker_option,
+    served_store_option,
     snippets_option,
     watch_options,
 )
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
 @click.argument(
     "path", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="CONTEXTPULL_STORE",
-    help="The store's folder.  [.contextpull here, or one in your cache]",
-)
+@served_store_option
 @click.option("--no-ingest", is_flag=True, help="Serve the store as it is; do not read the folder.")
 @watch_options
 @snippets_option

@@ -15,8 +15,11 @@ class KeptLines:
     What a process was killed over is the line that it was writing, which is passed over when read.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        """Keep lines in `path`, whose folder is there; `what` names them in errors."""
+    def __init__(self, path: Path | None, what: str) -> None:
+        """Keep lines in `path`, whose folder is there; `what` names them in errors.
+
+        Without a path nothing is kept, and there are no records.
+        """
         self.path = path
         self._what = what
 
@@ -25,6 +28,8 @@ class KeptLines:
 
         Nothing where there is no file. Raises EvaluationError for one that cannot be read.
         """
+        if self.path is None:
+            return
         try:
             if not self.path.exists():
                 return
@@ -40,6 +45,8 @@ class KeptLines:
 
     def add(self, line: str) -> None:
         """Add a line, on the disk when this returns. Raises EvaluationError where that fails."""
+        if self.path is None:
+            return
         try:
             with self.path.open("ab+") as file:
                 size = file.seek(0, os.SEEK_END)

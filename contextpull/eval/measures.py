@@ -33,6 +33,8 @@ class Measure(NamedTuple):
     given_hit: bool = False
     """The mean is over the questions that score above 0 only: how well a hit is placed,
     whatever the number of hits."""
+    is_share: bool = False
+    """Each question scores 0 or 1: the mean is a share, with Wilson's interval around it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from contextpull.eval.transcripts import Tokens
 
 _BUDGET_SPENT = "the budget was spent"
 _INTERRUPTED = "interrupted"
+_ONE_OF_EACH = Tokens(input=1, output=1)
 _Job = TypeVar("_Job")
 
 
@@ -62,6 +63,12 @@ class Spent:
 Price = Callable[[Tokens], float | None]
 Progress = Callable[[int, int, Spent], None]
 """Called with the questions done, all of them, and what new ones have cost."""
+
+
+def check_price(budget: Budget | None, price: Price, whose: str) -> None:
+    """Raise InvalidInput for a budget in dollars where the price of `whose` is unknown."""
+    if budget is not None and budget.dollars is not None and price(_ONE_OF_EACH) is None:
+        raise InvalidInput(f"The price of {whose} is unknown: give --max-tokens, not --max-usd.")
 
 
 class Meter:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.errors import EvaluationError
 from contextpull.eval.agent_rows import agent_record, agent_row
 from contextpull.eval.asking import Agent, Asked, ask_all
 from contextpull.eval.closing import ClosedGold
@@ -14,14 +14,12 @@ from contextpull.eval.comparing import holm, mcnemar
 from contextpull.eval.families import Compared, ComparedHits, Paired, by_shape, compare_family
 from contextpull.eval.ledger import FINAL, Ledger
 from contextpull.eval.measures import NO_COPIES, Copies
-from contextpull.eval.metered import Budget, Price, Progress
+from contextpull.eval.metered import Budget, Price, Progress, check_price
 from contextpull.eval.runs import Row, clusters_of, report
 from contextpull.eval.statistics import wilson_interval
-from contextpull.eval.transcripts import Tokens, Transcript
+from contextpull.eval.transcripts import Transcript
 from contextpull.store import Snapshot
 from contextpull.types import Question
-
-_ONE_OF_EACH = Tokens(input=1, output=1)
 
 
 class Settings(NamedTuple):
@@ -107,9 +105,7 @@ def measure_agent(
 
     Raises InvalidInput for a budget in dollars where the model's price is unknown.
     """
-    probe = price(_ONE_OF_EACH)
-    if budget.dollars is not None and probe is None:
-        raise InvalidInput("The price of this model is unknown: give --max-tokens, not --max-usd.")
+    check_price(budget, price, "this model")
     asked = ask_all(
         agent,
         questions,

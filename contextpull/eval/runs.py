@@ -16,6 +16,7 @@ from contextpull.eval.measures import (
     Gold,
     Measure,
     Scores,
+    Terms,
     as_one,
     at_cutoff,
     check_cutoff,
@@ -342,12 +343,19 @@ def _summary(
         errors=sum(outcome.error is not None for outcome in outcomes),
         hits=sum(outcome.hit for outcome in outcomes),
         measures={
-            name: bootstrap_ratio(
-                each.numerators, each.denominators, clusters, rounds=rounds, seed=seed
-            )
-            for name, each in terms.items()
+            each.name: _interval(each, terms[each.name], clusters, rounds, seed)
+            for each in measures
         },
     )
+
+
+def _interval(
+    measure: Measure, terms: Terms, clusters: Sequence[Hashable], rounds: int, seed: int
+) -> Interval:
+    values = terms.numerators
+    if measure.is_share:
+        return wilson_interval(sum(each > 0 for each in values), len(values))
+    return bootstrap_ratio(values, terms.denominators, clusters, rounds=rounds, seed=seed)
 
 
 def clusters_of(questions: Iterable[Question]) -> list[Hashable]:

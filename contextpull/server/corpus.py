@@ -1,6 +1,5 @@
 """The store that a server answers from, kept up with its folders."""
 
-import sys
 import threading
 import traceback
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contextpull.config import CutSettings
 from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
 from contextpull.retrieval.work import Work
+from contextpull.server.telling import tell
 from contextpull.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -168,20 +168,20 @@ class Corpus:
             return None  # whoever is writing brings it up to date; the server sees the generation
         except ContextPullError as error:
             self._failure = error
-            _tell(str(error))
+            tell(str(error))
             return None
         except Exception as error:  # the thread ends here: nobody else would tell
             traceback.print_exc()
             self._failure = ContextPullError(f"The folder could not be read: {error}")
             return None
         else:
-            _tell(
+            tell(
                 f"{report.documents:,} documents, {report.sections:,} sections,"
                 f" {len(report.skipped):,} files left out"
             )
             if self._watching is None:  # who watches tells
                 for sentence in report.missing:
-                    _tell(sentence)
+                    tell(sentence)
             return report.generation
         finally:
             self._open()
@@ -199,13 +199,13 @@ class Corpus:
                 self._settings,
                 stop=self._stop,
                 on_report=self._take,
-                tell=_tell,
+                tell=tell,
                 poll=watching.poll,
                 known=generation,
             )
         except Exception:  # as above
             traceback.print_exc()
-            _tell("the folder is followed no longer; start the server anew.")
+            tell("the folder is followed no longer; start the server anew.")
 
     def _take(self, report: "IngestReport") -> None:
         """Answer from a new generation."""
@@ -213,7 +213,7 @@ class Corpus:
 
         self._failure = None
         self._open()
-        _tell(changes_of(report))
+        tell(changes_of(report))
         self._news.set()
 
     def _keep_vectors_up(self) -> None:
@@ -236,12 +236,12 @@ class Corpus:
         except ContextPullError as error:
             if self._watching is not None and isinstance(error, StoreBusy):
                 return False
-            _tell(f"the vectors are not up to date: {error}")
+            tell(f"the vectors are not up to date: {error}")
         except Exception:  # as above
             traceback.print_exc()
         else:
             if report:
-                _tell(f"{report.made:,} sections embedded")
+                tell(f"{report.made:,} sections embedded")
         return True
 
     def _open(self) -> None:
@@ -250,7 +250,3 @@ class Corpus:
                 self._store = open_store(self._path)
             except ContextPullError as error:
                 self._failure = self._failure or error
-
-
-def _tell(what: str) -> None:
-    print(f"contextpull: {what}", file=sys.stderr, flush=True)

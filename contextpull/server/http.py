@@ -3,7 +3,6 @@
 import asyncio
 import ipaddress
 import json
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -29,6 +28,7 @@ from contextpull.server.gate import CALLER, ENTRY, LOOPBACK, MCP_PATH, Gate, Nam
 from contextpull.server.limits import Limits
 from contextpull.server.listening import listen, serve
 from contextpull.server.metrics import CONTENT_TYPE, Metrics
+from contextpull.server.telling import tell
 from contextpull.server.tokens import TokensFile, permission_warning
 from contextpull.store import Store
 from contextpull.tools import TOOLS
@@ -308,4 +308,4 @@ def _announce(settings: HttpSettings, address: str, tokens: Path | None, door: D
             else "everybody who can reach this address may read every document."
         )
     for line in lines:
-        print(f"contextpull: {line}", file=sys.stderr, flush=True)
+        tell(line)

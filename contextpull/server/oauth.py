@@ -5,7 +5,6 @@ keys, never one that a token names.
 """
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import anyio.to_thread
 import jwt
 
 from contextpull.errors import ContextPullError, InvalidInput
+from contextpull.server.telling import tell
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 """Signatures with a public key; none that takes a shared secret, and never `none`."""
@@ -155,7 +155,7 @@ class _Keys:
                 self._keys = _parsed(data, self._where)
                 self._good_at = self._clock()
             except KeysUnusable as error:
-                print(f"contextpull: {error}", file=sys.stderr, flush=True)
+                tell(str(error))
 
     async def _data(self) -> bytes:
         if self._is_address:

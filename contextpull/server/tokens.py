@@ -13,7 +13,6 @@ import json
 import re
 import secrets
 import stat
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from contextpull.adapters.files import replacing
 from contextpull.errors import ContextPullError, InvalidInput
 from contextpull.retrieval.scope import Scope
+from contextpull.server.telling import tell
 
 PREFIX = "cpt_"
 """Begins every token, so that scanners for lost secrets know one."""
@@ -94,9 +94,9 @@ class TokensFile:
                 self.is_current = True
             except TokensUnusable as error:
                 self.is_current = False
-                _tell(f"{error} What it said before still holds.")
+                tell(f"{error} What it said before still holds.")
             else:
-                _tell(f"{self.path} was read again: {len(self._tokens.tokens):,} tokens.")
+                tell(f"{self.path} was read again: {len(self._tokens.tokens):,} tokens.")
         return self._tokens
 
 
@@ -284,7 +284,3 @@ def _alone(path: Path) -> Iterator[None]:
 def _write(path: Path, lines: list[str]) -> None:
     with replacing(path, mode=0o600) as stream:
         stream.write("".join(f"{line}\n" for line in lines))
-
-
-def _tell(sentence: str) -> None:
-    print(f"contextpull: {sentence}", file=sys.stderr, flush=True)

@@ -6,14 +6,12 @@ from pathlib import Path
 from contextpull.errors import StoreConflict
 from contextpull.store.database import (
     FILE,
-    Database,
-    DatabaseWriter,
     anchor_rows,
     new_document,
     remove_leftovers,
     section_rows,
 )
-from contextpull.store.derived import DerivedWriter, discard
+from contextpull.store.derived import discard, next_generation
 from contextpull.store.ingest import writing
 from contextpull.store.opening import Snapshot, open_store
 from contextpull.store.parsing import ParsedFile, digest, fields_of
@@ -59,14 +57,8 @@ def whole_document(path: str, sections: Sequence[Section], *, title: str = "") -
 
 
 def _write(folder: Path, root: str, documents: Iterable[ParsedFile], bytes_to_add: int) -> None:
-    writer = DatabaseWriter(folder / FILE, None, 1)
-    derived = DerivedWriter(folder, None, bytes_to_add=bytes_to_add)
-    try:
+    with next_generation(folder, None, 1, bytes_to_add=bytes_to_add) as (writer, derived):
         for each in documents:
             stored = writer.add(each.document, each.sections, each.anchors)
             derived.add(stored, each.fields)
         writer.commit([StoredCorpus("", root)], {})
-    except BaseException:
-        writer.discard()
-        raise
-    derived.commit(Database(folder / FILE))

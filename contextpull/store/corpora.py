@@ -228,10 +228,11 @@ def missing_corpus(corpus: StoredCorpus) -> str:
 
 def corpora_facts(database: Database) -> list[CorpusFacts]:
     """Each corpus of a store, by name, with what can be found of it."""
-    return [_facts(database, corpus) for corpus in database.corpora]
+    return [corpus_facts(database, corpus) for corpus in database.corpora]
 
 
-def _facts(database: Database, corpus: StoredCorpus) -> CorpusFacts:
+def corpus_facts(database: Database, corpus: StoredCorpus) -> CorpusFacts:
+    """One corpus of a store, with what can be found of it."""
     sections = [each.sections for each in database.documents_of(corpus) if not each.problem]
     folder = Path(corpus.root)
     is_there = folder.is_absolute() and folder.is_dir()

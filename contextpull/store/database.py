@@ -63,7 +63,11 @@ CREATE TABLE IF NOT EXISTS corpora (
     name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID
 """
 """Made where corpora have names; it is what format 3 has more than format 2."""
-_INDEX = "CREATE INDEX IF NOT EXISTS sections_by_fingerprint ON sections (fingerprint)"
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS sections_by_fingerprint ON sections (fingerprint)",
+    "CREATE INDEX IF NOT EXISTS sections_by_page ON sections (document, last_page)"
+    " WHERE last_page > 0",
+)
 """Made last: fingerprints come in no order, and each would be put into another page."""
 _SECTION_COLUMNS = (
     "s.number, s.document, d.path, s.slug, s.headings, s.other_headings, s.kind, s.text,"
@@ -231,8 +235,12 @@ class Database:
         """The last page that text of a document is on; 0 in formats without pages."""
         if self.format < 2:
             return 0
-        statement = "SELECT max(last_page) FROM sections WHERE number BETWEEN ? AND ?"
-        return self._rows(statement, _numbers(document))[0][0] or 0
+        rows = self._rows(  # by the index; in a store without it by the numbers
+            "SELECT max(last_page) FROM sections"
+            " WHERE document = ? AND last_page > 0 AND number BETWEEN ? AND ?",
+            (document.number, *_numbers(document)),
+        )
+        return rows[0][0] or 0
 
     def check(self) -> list[str]:
         """What SQLite's own check finds wrong; empty when the file is sound."""
@@ -369,7 +377,8 @@ class DatabaseWriter:
             "embedder": embedder,
         }
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", meta.items())
-        self._connection.execute(_INDEX)
+        for statement in _INDEXES:
+            self._connection.execute(statement)
         self._connection.execute("COMMIT")
         self._connection.close()
         with self._path.open("rb") as written:

@@ -1,14 +1,14 @@
 """What is derived from the database: made beside an ingest, checked, rebuilt."""
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from contextpull.errors import StoreError
 from contextpull.sections.fields import SearchFields
 from contextpull.store import flat_text, lexical
-from contextpull.store.database import Database
+from contextpull.store.database import FILE, Database, DatabaseWriter
 from contextpull.store.flat_text import FlatText, write_flat_text
 from contextpull.store.lexical import LexicalIndex, LexicalWriter
 from contextpull.store.parsing import fields_of
@@ -49,6 +49,24 @@ class DerivedWriter:
         else:
             self._writer.commit(database.generation)
         rebuild_flat_text(self._store, database, follows=self._previous)
+
+
+@contextmanager
+def next_generation(
+    store: Path, base: Database | None, generation: int, *, bytes_to_add: int
+) -> Iterator[tuple[DatabaseWriter, DerivedWriter]]:
+    """What a block writes generation number `generation` with, from a copy of `base` or afresh.
+
+    The block commits the database; the derived parts follow it. If it fails, nothing changes.
+    """
+    writer = DatabaseWriter(store / FILE, base, generation)
+    derived = DerivedWriter(store, base, bytes_to_add=bytes_to_add)
+    try:
+        yield writer, derived
+    except BaseException:
+        writer.discard()
+        raise
+    derived.commit(Database(store / FILE))
 
 
 def discard(store: Path) -> None:

@@ -78,10 +78,7 @@ def keep_made(store: Path, embedder: Embedder, vectors: "NDArray[float32]") -> N
         database = Database(store / FILE)
         documents = database.documents()
         numbers = sorted(n for document in documents for n in document.section_numbers)
-        made_of = new_manifest(
-            embedder.name, embedder.fingerprint, database.numbering, database.generation
-        )
-        writer = DenseWriter(store / FOLDER, numbers, made_of)
+        writer = _dense_writer(database, embedder, numbers)
         row_of = {number: row for row, number in enumerate(numbers)}
         if writer.is_afresh and numbers:
             writer.train(vectors[[row_of[number] for number in writer.sample]])
@@ -154,15 +151,20 @@ def _record(store: Path, model: str) -> None:
         writer.commit(database.corpora, database.settings, model)
 
 
+def _dense_writer(database: Database, embedder: Embedder, numbers: Sequence[int]) -> DenseWriter:
+    """The next dense index of a store, of the sections with these numbers."""
+    made_of = new_manifest(
+        embedder.name, embedder.fingerprint, database.numbering, database.generation
+    )
+    return DenseWriter(database.path.parent / FOLDER, numbers, made_of)
+
+
 def _filled(
     database: Database, embedder: Embedder, vectors: VectorCache, progress: Progress | None
 ) -> DenseWriter:
     """The dense index of all sections, to be committed; their vectors made where need be."""
     numbers = [n for document in database.documents() for n in document.section_numbers]
-    made_of = new_manifest(
-        embedder.name, embedder.fingerprint, database.numbering, database.generation
-    )
-    writer = DenseWriter(database.path.parent / FOLDER, numbers, made_of)
+    writer = _dense_writer(database, embedder, numbers)
     _make(database, writer.missing, vectors, progress)
     if writer.is_afresh and numbers:
         writer.train(vectors.vectors([text for _, text in _texts(database, writer.sample)]))

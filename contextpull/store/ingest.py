@@ -31,7 +31,7 @@ from contextpull.store.database import (
     remove_leftovers,
 )
 from contextpull.store.dense import read_manifest
-from contextpull.store.derived import DerivedWriter, discard, rebuild
+from contextpull.store.derived import discard, next_generation, rebuild
 from contextpull.store.parsing import ParsedFile, parse_file
 from contextpull.store.planning import Plan, plan_changes
 from contextpull.store.records import Skipped, StoredCorpus, StoredDocument
@@ -176,8 +176,10 @@ class _Ingest:
         plan = plan_changes(found, documents, *given, recut=self._recut, verify=verify)
         self._retry(plan)
         self._read = {}
-        if self._previous is None or self._recut or self._changes_content(plan):
-            self._write(plan, progress)
+        known = self._previous.skipped() if self._previous else []
+        skipped = self._skipped(plan, known)
+        if self._previous is None or self._recut or skipped != known or self._changes_content(plan):
+            self._write(plan, skipped, progress)
             documents = self._documents()
         else:
             self._touch(plan.to_touch)
@@ -193,13 +195,10 @@ class _Ingest:
 
     def _changes_content(self, plan: Plan) -> bool:
         assert self._previous is not None
-        is_same = self._previous.corpora == self._corpora
-        is_same &= self._previous.skipped() == self._skipped(plan)
-        return bool(plan.to_parse or plan.to_remove or not is_same)
+        return bool(plan.to_parse or plan.to_remove or self._previous.corpora != self._corpora)
 
-    def _skipped(self, plan: Plan) -> list[Skipped]:
-        """What is left out of all corpora, by path."""
-        known = self._previous.skipped() if self._previous else []
+    def _skipped(self, plan: Plan, known: list[Skipped]) -> list[Skipped]:
+        """What is left out of all corpora, by path; `known` is what was."""
         others = [each for each in known if not self._walk.covers(each.path)]
         return sorted([*others, *plan.skipped], key=lambda each: each.path)
 
@@ -252,37 +251,32 @@ class _Ingest:
             writer.commit(self._corpora, self._recorded_settings(), self._embedder)
             self._previous = Database(self._store / FILE)
 
-    def _write(self, plan: Plan, progress: OnProgress | None) -> None:
+    def _write(self, plan: Plan, skipped: list[Skipped], progress: OnProgress | None) -> None:
         """Commit what the plan says."""
         if self._previous is None:
             discard(self._store)
-        generation = self._previous.generation + 1 if self._previous else 1
+        number = self._previous.generation + 1 if self._previous else 1
         base = None if self._recut else self._previous
-        writer = DatabaseWriter(self._store / FILE, base, generation)
         total = sum(file.size for file in plan.to_parse)
-        derived = DerivedWriter(self._store, base, bytes_to_add=total)
-        try:
+        with next_generation(self._store, base, number, bytes_to_add=total) as (writer, derived):
             for document in plan.to_remove if base else ():
                 writer.remove(document)
                 derived.remove(document)
             for document in plan.to_touch:
                 writer.touch(document)
-            with closing(self._reading(plan, progress)) as reading:
+            with closing(self._reading(plan, total, progress)) as reading:
                 for parsed in reading:
                     stored = writer.add(parsed.document, parsed.sections, parsed.anchors)
                     derived.add(stored, parsed.fields)
-            writer.replace_skipped(self._skipped(plan))
+            writer.replace_skipped(skipped)
             writer.commit(self._corpora, self._recorded_settings(), self._embedder)
-        except BaseException:
-            writer.discard()
-            raise
-        self._previous = Database(self._store / FILE)
-        derived.commit(self._previous)
+            self._previous = Database(self._store / FILE)  # also if what is derived then fails
 
-    def _reading(self, plan: Plan, progress: OnProgress | None) -> Generator[ParsedFile]:
+    def _reading(
+        self, plan: Plan, all_bytes: int, progress: OnProgress | None
+    ) -> Generator[ParsedFile]:
         """Read what is to be read; note what came out of each file, and tell how far it is."""
         known = {document.path for document in plan.to_remove}
-        all_bytes = sum(file.size for file in plan.to_parse)
         done = 0
         with closing(self._parse(plan.to_parse)) as parsed_files:
             for file, parsed in zip(plan.to_parse, parsed_files, strict=True):

@@ -4,9 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from contextpull.errors import StoreDamaged
-from contextpull.store.corpora import CorpusFacts, corpora_facts, corpus_named
-from contextpull.store.database import FILE, Database, DatabaseWriter, remove_leftovers
-from contextpull.store.derived import DerivedWriter
+from contextpull.store.corpora import CorpusFacts, corpus_facts, corpus_named
+from contextpull.store.database import FILE, Database, remove_leftovers
+from contextpull.store.derived import next_generation
 from contextpull.store.ingest import writing
 from contextpull.store.records import StoredCorpus
 
@@ -22,7 +22,7 @@ def remove_corpus(store: Path, name: str) -> CorpusFacts:
         remove_leftovers(store)
         previous = Database(store / FILE)
         corpus = corpus_named(previous.corpora, name, store)
-        (facts,) = (each for each in corpora_facts(previous) if each.name == name)
+        facts = corpus_facts(previous, corpus)
         try:
             _commit_without(store, previous, corpus)
         except sqlite3.OperationalError:
@@ -33,9 +33,8 @@ def remove_corpus(store: Path, name: str) -> CorpusFacts:
 
 
 def _commit_without(store: Path, previous: Database, corpus: StoredCorpus) -> None:
-    writer = DatabaseWriter(store / FILE, previous, previous.generation + 1)
-    derived = DerivedWriter(store, previous, bytes_to_add=0)
-    try:
+    generation = previous.generation + 1
+    with next_generation(store, previous, generation, bytes_to_add=0) as (writer, derived):
         for document in previous.documents_of(corpus):
             writer.remove(document)
             derived.remove(document)
@@ -43,7 +42,3 @@ def _commit_without(store: Path, previous: Database, corpus: StoredCorpus) -> No
         writer.replace_skipped(each for each in skipped if not each.path.startswith(corpus.prefix))
         corpora = [each for each in previous.corpora if each != corpus]
         writer.commit(corpora, previous.settings, previous.embedder)
-    except BaseException:
-        writer.discard()
-        raise
-    derived.commit(Database(store / FILE))

@@ -10,13 +10,13 @@ from mcp import Client
 
 from contextpull.store.ingest import ingest
 from tests.conftest import write_corpus
-from tests.server.conftest import with_process
+from tests.server.conftest import text_of, with_process
 
 DOCUMENTS = {"a.md": "# Cache\n\nClear it with `tool clean`, as often as it is needed.\n"}
 
 
 async def index(client: Client) -> str:
-    return str((await client.call_tool("index", {})).content[0].text)
+    return await text_of(client, "index")
 
 
 def test_the_folder_itself_is_served(tmp_path: Path) -> None:
@@ -34,6 +34,25 @@ def test_the_folder_that_the_store_here_was_read_from_is_served(tmp_path: Path) 
     text = with_process([], index, cwd=tmp_path)
     assert "new.md (1)" in text
     assert "beside.md" not in text
+
+
+def test_a_folder_whose_name_is_no_utf8_keeps_its_store(tmp_path: Path) -> None:
+    folder = write_corpus(tmp_path / os.fsdecode(b"caf\xe9"), DOCUMENTS)
+    for _start in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "contextpull", "serve", folder],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "from the store .contextpull\n" in done.stderr
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("place", ["home", "root"])

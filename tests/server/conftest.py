@@ -59,6 +59,12 @@ def converse(source: Corpus, use: Use, *, mode: str = "auto", **options: Any) ->
     return anyio.run(session)
 
 
+async def text_of(client: Client, tool: str, **arguments: Any) -> str:
+    """The text that a tool answers."""
+    result = await client.call_tool(tool, arguments)
+    return str(result.content[0].text)
+
+
 def with_process(
     arguments: list[str], use: Use, *, cwd: Path, mode: str = "auto", **client_options: Any
 ) -> Any:

@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.conftest import hear_interrupts
+from tests.server.conftest import text_of
 
 PATIENCE = 60.0
 """Seconds after which a test gives a server up."""
@@ -150,7 +151,7 @@ def call(url: str, tool: str, arguments: dict[str, Any], **options: Any) -> str:
     """The text that a tool answers."""
 
     async def do(client: Client) -> str:
-        return str((await client.call_tool(tool, arguments)).content[0].text)
+        return await text_of(client, tool, **arguments)
 
     return str(use(url, do, **options))
 

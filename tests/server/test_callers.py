@@ -15,7 +15,7 @@ from contextpull.server.corpus import Corpus
 from contextpull.store import open_store
 from contextpull.store.ingest import ingest
 from contextpull.tools import DISCIPLINE, ToolSession
-from tests.server.conftest import ERAS, PATIENCE
+from tests.server.conftest import ERAS, PATIENCE, text_of
 
 CALLERS = {
     "all": Caller("all"),
@@ -56,8 +56,7 @@ def test_callers_of_one_server_see_their_documents_and_remember_what_they_read(
     server = build_server(source, caller_of=named)
 
     async def read(client: Client) -> str:
-        result = await client.call_tool("read", {"ids": "guide/install.md#install"})
-        return str(result.content[0].text)
+        return await text_of(client, "read", ids="guide/install.md#install")
 
     def client(name: str) -> Client:
         return Client(server, mode=mode, client_info=Implementation(name=name, version="1"))

@@ -24,7 +24,7 @@ from contextpull.store import embedding
 from contextpull.store.embedding import EmbedReport, keep_vectors
 from contextpull.store.ingest import ingest, writing
 from tests.embedders import assert_vectors_are_right
-from tests.server.conftest import ERAS, PATIENCE, with_process
+from tests.server.conftest import ERAS, PATIENCE, text_of, with_process
 from tests.server.http_servers import serving, use
 
 SECTION = "contextpull://section/guide%2Finstall.md%23install"
@@ -40,11 +40,6 @@ def heard() -> Iterator["Heard"]:
     heard = Heard()
     yield heard
     heard.close()
-
-
-async def text_of(client: Client, tool: str, **arguments: Any) -> str:
-    result = await client.call_tool(tool, arguments)
-    return str(result.content[0].text)
 
 
 class Heard:

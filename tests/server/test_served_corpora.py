@@ -3,7 +3,6 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -13,7 +12,7 @@ from mcp.client.stdio import stdio_client
 from contextpull.server.tokens import add_token
 from contextpull.store.ingest import ingest
 from tests.conftest import write_corpus
-from tests.server.conftest import with_process
+from tests.server.conftest import text_of, with_process
 from tests.server.http_servers import serving, use
 from tests.store import test_readers_and_writer as states
 
@@ -30,11 +29,6 @@ def store(tmp_path: Path) -> Path:
     ingest(write_corpus(tmp_path / "hr", HR), tmp_path / ".contextpull", name="hr")
     ingest(write_corpus(tmp_path / "specs", SPECS), tmp_path / ".contextpull", name="specs")
     return tmp_path / ".contextpull"
-
-
-async def text_of(client: Client, tool: str, **arguments: Any) -> str:
-    result = await client.call_tool(tool, arguments)
-    return str(result.content[0].text)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--store", ".contextpull"]])

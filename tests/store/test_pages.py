@@ -47,6 +47,7 @@ def test_a_store_of_the_first_format_is_read_and_migrated_by_the_next_change(
 ) -> None:
     file = tmp_path / "store" / FILE
     with sqlite3.connect(file) as connection:
+        connection.execute("DROP INDEX sections_by_page")
         connection.execute("ALTER TABLE sections DROP COLUMN page")
         connection.execute("ALTER TABLE sections DROP COLUMN last_page")
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")

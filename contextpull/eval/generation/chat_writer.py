@@ -3,9 +3,10 @@
 import json
 import re
 import threading
-from collections.abc import Callable
 from typing import Any
 
+from contextpull.eval.metered import Meter
+from contextpull.eval.transcripts import Tokens
 from contextpull.models.chat import Chat, ChatFailed, Usage, UserMessage
 
 SYSTEM = "You write questions for testing a search system. You answer with one JSON object only."
@@ -15,16 +16,11 @@ _FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.S)
 class ChatWriter:
     """Asks a chat model, one prompt at a time, and counts the tokens; threads may share it."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        system: str = SYSTEM,
-        on_answer: Callable[[Usage, bool], None] = lambda _usage, _failed: None,
-    ) -> None:
-        """`on_answer` is called with the tokens of each call, and whether it brought no reply."""
+    def __init__(self, chat: Chat, system: str = SYSTEM, meter: Meter | None = None) -> None:
+        """`meter` counts each call; one that brought no reply is a failure to it."""
         self._chat = chat
         self._system = system
-        self._on_answer = on_answer
+        self._meter = meter
         self._lock = threading.Lock()
         self._usage = Usage()
 
@@ -60,7 +56,8 @@ class ChatWriter:
     def _count(self, usage: Usage, *, failed: bool) -> None:
         with self._lock:
             self._usage = Usage(*map(sum, zip(self._usage, usage, strict=True)))
-        self._on_answer(usage, failed)
+        if self._meter is not None:
+            self._meter.count(Tokens(**usage._asdict()), failed=failed)
 
 
 def unfenced(text: str) -> str:

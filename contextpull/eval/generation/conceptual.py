@@ -16,7 +16,7 @@ from contextpull.eval.generation.written import Candidate, Progress, write_quest
 FEWEST_WORDS = 40
 """Words of prose that a section must have to be asked about: code and table rows do not count."""
 _MOST_NAMES = 8
-_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
+FENCED_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.M)
 _ANGLES = (
     "Ask how something works or is done.",
@@ -80,7 +80,7 @@ def exact_by_writer(
 
 def prose_words(text: str) -> int:
     """How many words the text has outside code and tables."""
-    return len(words(_TABLE_ROW.sub("", _CODE.sub("", text))))
+    return len(words(_TABLE_ROW.sub("", FENCED_CODE.sub("", text))))
 
 
 def _askable(

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
@@ -74,8 +75,8 @@ class KeptAnswers:
         Raises `EvaluationError` when the file cannot be read.
         """
         self.path = path
-        self._file = KeptLines(path, "the writer's answers") if path else None
-        self._answers = _answers_of(self._file) if self._file else {}
+        self._file = KeptLines(path, "the writer's answers")
+        self._answers = _answers_of(self._file)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -92,8 +93,7 @@ class KeptAnswers:
         """
         with self._lock:
             self._answers[key] = answer
-            if self._file:
-                self._file.add(line)
+            self._file.add(line)
 
 
 class AskedWriter:
@@ -133,8 +133,7 @@ class AskedWriter:
         not fit the schema, and `ModelUnavailable` when the writer has failed too often in a row,
         or in a way that every other call would meet, too.
         """
-        schema = answer.model_json_schema()
-        told = json.dumps(schema, sort_keys=True)
+        schema, told = _schema_of(answer)
         key = sha256("\0".join((self.name, told, prompt)).encode()).hexdigest()
         known = self._kept.get(key)
         with self._lock:
@@ -193,7 +192,11 @@ class AskedWriter:
         )
 
 
-SCHEMA: dict[str, Any] = Draft.model_json_schema()
+@cache
+def _schema_of(answer: type[BaseModel]) -> tuple[dict[str, Any], str]:
+    """The schema of an answer, and as the text that its key is made of."""
+    schema = answer.model_json_schema()
+    return schema, json.dumps(schema, sort_keys=True)
 
 
 def _answers_of(kept: KeptLines) -> dict[str, dict[str, Any]]:

@@ -23,8 +23,8 @@ from contextpull.eval.judging.asking import KeptVerdicts
 from contextpull.eval.judging.items import Evidence, Item, evidence_in
 from contextpull.eval.judging.judges import FunctionJudge, Judge
 from contextpull.eval.judging.reporting import Figures, Judgement
-from contextpull.eval.judging.running import Judging, Settings, check_price
-from contextpull.eval.metered import Budget, Price, Progress
+from contextpull.eval.judging.running import Judging, Settings
+from contextpull.eval.metered import Budget, Price, Progress, check_price
 from contextpull.eval.running import chosen
 from contextpull.eval.runs import clusters_of
 from contextpull.eval.statistics import require_numpy, wilson_interval
@@ -67,7 +67,7 @@ def answer_report(
     require_numpy()
     if settings.rows:
         raise InvalidInput("Answers to golden questions have no rows to choose from.")
-    check_price(budget, price)
+    check_price(budget, price, "this judge")
     given = list(answers)
     text_of = SourceTexts(snapshot) if "faithfulness" in settings.measures else None
     check_answers(questions, given, text_of)

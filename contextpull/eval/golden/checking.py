@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contextpull.eval.golden.grains import PagesOf, pages_of
 from contextpull.eval.golden.places import Places
 from contextpull.eval.golden.quotes import LEAST_PART, Match, closest, holds, tokens_in
-from contextpull.eval.golden.reading import Fault, GoldenFile, Row, read_rows
+from contextpull.eval.golden.reading import Fault, GoldenFile, Row, on_one_line, read_rows
 from contextpull.retrieval.search import search
 from contextpull.store import Snapshot
 from contextpull.store.records import StoredSection
@@ -63,9 +62,7 @@ class GoldenCheck:
         }
 
 
-def check_golden(
-    path: Path, snapshot: Snapshot | None = None, pages: PagesOf = pages_of
-) -> GoldenCheck:
+def check_golden(path: Path, snapshot: Snapshot | None = None) -> GoldenCheck:
     """What is wrong with a file by itself and, with a snapshot, beside what that holds.
 
     Raises `EvaluationError` for a file that cannot be read at all, and for a Bedrock dataset.
@@ -74,7 +71,7 @@ def check_golden(
     faults = list(golden.faults)
     unpaged: tuple[int, ...] = ()
     if snapshot is not None:
-        beside = _Beside(snapshot, pages)
+        beside = _Beside(snapshot)
         faults += [fault for row in golden.rows for fault in beside.faults(row)]
         unpaged = tuple(row.line for row in golden.rows if beside.names_unknown_page(row))
     faulty = {fault.line for fault in faults}
@@ -135,9 +132,9 @@ def _is_short(quote: str) -> bool:
 class _Beside:
     """Checks rows against a store."""
 
-    def __init__(self, snapshot: Snapshot, pages: PagesOf) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._place = Places(snapshot, pages)
+        self._place = Places(snapshot)
 
     def faults(self, row: Row) -> Iterator[Fault]:
         places = [self._place(entry) for entry in row.content.expected]
@@ -167,6 +164,5 @@ class _Beside:
 def _nearly(match: Match, section: StoredSection) -> str:
     if match.likeness < _LIKE:
         return "; nothing there comes close"
-    text = " ".join(match.text.split())
-    shown = text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]}…"
+    shown = on_one_line(match.text, _TEXT_SHOWN)
     return f"; closest, alike to {match.likeness:.2f}, is {shown!r} in {section.id}"

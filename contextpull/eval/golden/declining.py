@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
-from unicodedata import normalize
 
 from contextpull import __version__
 from contextpull.adapters.lines import Faults, decoded, numbered_lines
 from contextpull.errors import EvaluationError, InvalidInput
 from contextpull.eval.golden.cutoff import FOLDS, REPEATS, Cutoff, find_cutoff
-from contextpull.eval.golden.grains import Asked, Grain, PagesOf, asked_of, pages_of
+from contextpull.eval.golden.grains import Asked, Grain, asked_of
 from contextpull.eval.golden.questions import GoldenQuestion
+from contextpull.eval.golden.reading import same_question
 from contextpull.eval.golden.settings import Searcher, Setting, parse_settings
 from contextpull.eval.statistics import LEVEL, ROUNDS, require_numpy
 from contextpull.retrieval.models import Models
@@ -66,7 +66,6 @@ def answer_cutoff(
     measure: Value = "similarity",
     setting: Setting | None = None,
     models: Models | None = None,
-    pages: PagesOf = pages_of,
     rounds: int = ROUNDS,
     seed: int = 0,
     on_progress: Callable[[int, int], None] | None = None,
@@ -87,9 +86,9 @@ def answer_cutoff(
             f"{measure} belongs to {SETTING_OF[measure]}; only score takes a setting."
         )
     require_numpy()
-    asked = asked_of(snapshot, questions, by, pages)
+    asked = asked_of(snapshot, questions, by)
     chosen = setting or parse_settings(SETTING_OF[measure])[0]
-    searcher = Searcher(snapshot, chosen, models or Models(), pages)
+    searcher = Searcher(snapshot, chosen, models or Models())
     wanted = [(each.question.id, each.question.question, each.targets) for each in asked.wanted]
     every = [*wanted, *(("", each, ()) for each in outside)]
     tops = []
@@ -177,19 +176,16 @@ def _outside(unanswerable: Sequence[str], questions: Sequence[GoldenQuestion]) -
             f"`unanswerable` must be a list of questions, not {unanswerable!r}. "
             "Put a single one into a list."
         )
-    labelled = {_folded(each.question): each.id for each in questions}
+    labelled = {same_question(each.question): each.id for each in questions}
     outside: dict[str, str] = {}
     for each in unanswerable:
         if not isinstance(each, str) or not each.strip():
             raise InvalidInput(f"`unanswerable` holds {each!r}, which is no question.")
-        if _folded(each) in labelled:
+        same = same_question(each)
+        if same in labelled:
             raise EvaluationError(
-                f"{each!r} is question {labelled[_folded(each)]!r} of the golden file and cannot "
+                f"{each!r} is question {labelled[same]!r} of the golden file and cannot "
                 "be unanswerable too. Take it out of one of them."
             )
-        outside.setdefault(_folded(each), each)
+        outside.setdefault(same, each)
     return list(outside.values())
-
-
-def _folded(question: str) -> str:
-    return " ".join(normalize("NFC", question).casefold().split())

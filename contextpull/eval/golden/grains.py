@@ -18,7 +18,6 @@ from contextpull.store import Snapshot
 from contextpull.store.records import StoredDocument, StoredSection
 
 Grain = Literal["doc", "section", "page", "evidence"]
-PagesOf = Callable[[StoredSection], range | None]
 Target = Callable[[StoredSection], bool]
 """Whether a section is, or holds, one thing that a question expects."""
 
@@ -65,18 +64,22 @@ def pages_of(section: StoredSection) -> range | None:
     return range(section.page, max(section.page, section.last_page) + 1) if section.page else None
 
 
-def page_name(section: StoredSection, pages: PagesOf) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def page_name(section: StoredSection) -> str:
     """The pages that a section covers, as one name; the section's id where they are not known."""
-    covered = pages(section)
+    covered = pages_of(section)
     if not covered:
         return section.id
     first, last = covered[0], covered[-1]
     return f"{section.path}#page={first}" + (f"-{last}" if last != first else "")
 
 
-def asked_of(
-    snapshot: Snapshot, questions: Sequence[GoldenQuestion], by: Grain, pages: PagesOf = pages_of
-) -> Asked:
+def asked_of(snapshot: Snapshot, questions: Sequence[GoldenQuestion], by: Grain) -> Asked:
     """What the questions want found in a store, at one grain.
 
     Raises `EvaluationError` where a question expects what the store does not hold (nothing could
@@ -91,7 +94,7 @@ def asked_of(
             "`contextpull golden label` suggests what to expect."
         )
     labels = _labels(snapshot, labelled)
-    paged = _Pages(snapshot, pages)
+    paged = _Pages(snapshot)
     if by == "page":
         _check_pages(labels, paged)
     targets = {each.id: _targets(each, labels[each.id], by, paged) for each in labelled}
@@ -115,18 +118,17 @@ def asked_of(
 
 
 class _Pages:
-    """What is known of pages: those that sections cover, and which documents have any."""
+    """Which pages of a document are known, by what its sections cover."""
 
-    def __init__(self, snapshot: Snapshot, pages: PagesOf) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._covered: dict[int, frozenset[int]] = {}
-        self.of = pages
 
     def covered(self, document: StoredDocument) -> frozenset[int]:
         """The pages of a document that hold text; none where its pages are not known."""
         if document.number not in self._covered:
             sections = self._snapshot.database.sections_of(document)
-            pages = frozenset(page for each in sections for page in self.of(each) or ())
+            pages = frozenset(page for each in sections for page in pages_of(each) or ())
             self._covered[document.number] = pages
         return self._covered[document.number]
 
@@ -162,7 +164,7 @@ def _labels(
         labels[question.id] = tuple(dict.fromkeys(each for each in found if each))
     if absent:
         raise EvaluationError(
-            f"The store does not hold {_listed(absent)}: nothing could find it. "
+            f"The store does not hold {listed(absent)}: nothing could find it. "
             "`contextpull golden check FILE --store STORE` names what comes closest."
         )
     return labels
@@ -193,7 +195,7 @@ def _check_pages(labels: dict[str, tuple[_Label, ...]], paged: _Pages) -> None:
     ]
     if absent:
         raise EvaluationError(
-            f"The store knows no {_listed(absent)}: nothing could find it. "
+            f"The store knows no {listed(absent)}: nothing could find it. "
             "Correct the page, or score a document without pages with --by doc."
         )
 
@@ -205,7 +207,7 @@ def _targets(
     if by == "evidence":
         if question.evidence:
             return tuple(
-                partial(_is_quoted, quote=quote, labels=tuple(labels), pages=paged.of)
+                partial(_is_quoted, quote=quote, labels=tuple(labels))
                 for quote in dict.fromkeys(question.evidence)
             )
         return tuple(_finest(each, paged) for each in labels)
@@ -214,7 +216,7 @@ def _targets(
         return tuple(partial(_is_of, path=path) for path in paths)
     if by == "section":
         return _all_or_none([_is_numbered(each) for each in labels])
-    return _all_or_none([_is_paged(each, paged) for each in labels])
+    return _all_or_none([_is_paged(each) for each in labels])
 
 
 def _all_or_none(targets: Sequence[Target | None]) -> tuple[Target, ...]:
@@ -224,7 +226,7 @@ def _all_or_none(targets: Sequence[Target | None]) -> tuple[Target, ...]:
 
 def _finest(label: _Label, paged: _Pages) -> Target:
     """What a label names, as exactly as the store knows it."""
-    named = _is_paged(label, paged) if paged.covered(label.document) else None
+    named = _is_paged(label) if paged.covered(label.document) else None
     return _is_numbered(label) or named or partial(_is_of, path=label.document.path)
 
 
@@ -232,10 +234,10 @@ def _is_numbered(label: _Label) -> Target | None:
     return None if label.section is None else partial(_has_number, number=label.section)
 
 
-def _is_paged(label: _Label, paged: _Pages) -> Target | None:
+def _is_paged(label: _Label) -> Target | None:
     if label.page is None:
         return None
-    return partial(_covers, path=label.document.path, page=label.page, pages=paged.of)
+    return partial(_covers, path=label.document.path, page=label.page)
 
 
 def _has_number(section: StoredSection, number: int) -> bool:
@@ -246,21 +248,19 @@ def _is_of(section: StoredSection, path: str) -> bool:
     return section.path == path
 
 
-def _covers(section: StoredSection, path: str, page: int, pages: PagesOf) -> bool:
-    return section.path == path and page in (pages(section) or ())
+def _covers(section: StoredSection, path: str, page: int) -> bool:
+    return section.path == path and page in (pages_of(section) or ())
 
 
-def _is_quoted(
-    section: StoredSection, quote: str, labels: Sequence[_Label], pages: PagesOf
-) -> bool:
+def _is_quoted(section: StoredSection, quote: str, labels: Sequence[_Label]) -> bool:
     """Whether a section of what is expected holds a quote; a page counts where it is known."""
-    return any(_may_quote(section, each, pages) for each in labels) and holds(section.text, quote)
+    return any(_may_quote(section, each) for each in labels) and holds(section.text, quote)
 
 
-def _may_quote(section: StoredSection, label: _Label, pages: PagesOf) -> bool:
+def _may_quote(section: StoredSection, label: _Label) -> bool:
     if section.path != label.document.path:
         return False
-    covered = pages(section) if label.page else None
+    covered = pages_of(section) if label.page else None
     return covered is None or label.page in covered
 
 
@@ -296,8 +296,3 @@ def _notes(
             f"{unpaged} of {len(wanted)} questions name pages of documents whose pages the store "
             "does not know: the whole document counts."
         )
-
-
-def _listed(absent: Sequence[str]) -> str:
-    more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-    return f"{', '.join(absent[:_SHOWN])}{more}"

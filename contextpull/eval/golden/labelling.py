@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from contextpull.config import Mode
 from contextpull.eval.golden.bedrock import is_bedrock, load_bedrock
 from contextpull.eval.golden.questions import GoldenQuestion, load_golden
+from contextpull.eval.golden.reading import on_one_line
 from contextpull.retrieval.models import Models
 from contextpull.retrieval.search import MOST_HITS, Hit, search
 from contextpull.store import Snapshot
@@ -131,8 +132,7 @@ def _proposals(
 
 
 def _proposal(expected: str, hit: Hit) -> Proposal:
-    text = " ".join(hit.section.text.split())
-    passage = text if len(text) <= _PASSAGE_CHARS else f"{text[:_PASSAGE_CHARS]}…"
+    passage = on_one_line(hit.section.text, _PASSAGE_CHARS)
     return Proposal(expected, hit.section.id, passage, hit.copies)
 
 

@@ -95,9 +95,9 @@ def choose(rows: Sequence[Row], k: int, *, rounds: int, seed: int) -> Choice:
     for name in list(MAY_LACK)[1:]:
         enough = [row for row in sound if _mean(row, measure) >= least[name]]
         picks.append(Pick(name, min(enough, key=lambda row: row.median_seconds).name))
-    return Choice(
-        measure, _rules(measure, k), tuple(picks), _between(ranked, measure, rounds, seed)
-    )
+    pairs = list(combinations(ranked, 2))
+    between = compared_pairs(pairs, measure, rounds=rounds, seed=seed)
+    return Choice(measure, _rules(measure, k), tuple(picks), between)
 
 
 def _merit(row: Row, measure: str, then: str) -> tuple[float, float, float]:
@@ -120,11 +120,13 @@ def _rules(measure: str, k: int) -> tuple[str, ...]:
     )
 
 
-def _between(ranked: Sequence[Row], measure: str, rounds: int, seed: int) -> tuple[Between, ...]:
-    pairs = list(combinations(ranked, 2))
+def compared_pairs(
+    pairs: Sequence[tuple[Row, Row]], measure: str, *, rounds: int, seed: int
+) -> tuple[Between, ...]:
+    """Pairs of rows over the same questions, the better one first, as one family (Holm)."""
     if not pairs:
         return ()
-    clusters = clusters_of(each.question for each in ranked[0].outcomes)
+    clusters = clusters_of(each.question for each in pairs[0][0].outcomes)
     paired = [
         Paired(better.name, "", _values(better, measure), _values(other, measure), clusters)
         for better, other in pairs

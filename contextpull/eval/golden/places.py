@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contextpull.errors import SectionNotFound
-from contextpull.eval.golden.grains import PagesOf, pages_of
+from contextpull.eval.golden.grains import pages_of
 from contextpull.eval.golden.schema import page_of
 from contextpull.retrieval.reading import read
 from contextpull.store import Snapshot
@@ -25,9 +25,8 @@ class Place(NamedTuple):
 class Places:
     """Finds places in a store; called with the same entry again, it remembers."""
 
-    def __init__(self, snapshot: Snapshot, pages: PagesOf = pages_of) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._pages = pages
         self._place = lru_cache(maxsize=1024)(self._find)
 
     def __call__(self, entry: str) -> Place:
@@ -49,7 +48,7 @@ class Places:
 
     def _paged(self, path: str, page: int) -> Place:
         sections = self._of(path)
-        covered = {each: self._pages(each) for each in sections}
+        covered = {each: pages_of(each) for each in sections}
         last = max((pages[-1] for pages in covered.values() if pages), default=0)
         if not last:
             return Place(sections, "", names_unknown_page=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from contextpull.adapters.files import creating, replacing
-from contextpull.adapters.lines import FAULTS_SHOWN, Record
+from contextpull.adapters.lines import FAULTS_SHOWN, Faults, Record
 from contextpull.errors import EvaluationError
 from contextpull.eval.golden.reading import Row, read_rows, rows_of
 
@@ -130,12 +130,7 @@ def golden_line(question: GoldenQuestion, *, blanks: bool = False) -> str:
 
 def raise_faults(subject: str, faults: Sequence[str]) -> None:
     """Raise `EvaluationError` with the first 20 faults and their count, if there are any."""
-    if not faults:
-        return
-    noun = "fault" if len(faults) == 1 else "faults"
-    cut = f" (the first {FAULTS_SHOWN} follow)" if len(faults) > FAULTS_SHOWN else ""
-    head = f"Cannot use {subject}: {len(faults)} {noun}{cut}. Correct and try again."
-    raise EvaluationError("\n  ".join([head, *faults[:FAULTS_SHOWN]]))
+    Faults(subject, "", list(faults[:FAULTS_SHOWN]), len(faults)).raise_if_any()
 
 
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}

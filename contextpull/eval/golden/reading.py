@@ -111,6 +111,12 @@ def same_question(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", composed.casefold()).split())
 
 
+def on_one_line(text: str, most: int) -> str:
+    """A text without its line ends, cut behind so many characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[:most]}…"
+
+
 def _plain_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     for number, line in numbered_lines(path):
         if number == 1 and _TURNS in line:

@@ -6,6 +6,7 @@ from math import isfinite
 from contextpull.eval.golden.cutoff import FOLDS, REPEATS, Cost
 from contextpull.eval.golden.declining import Declining
 from contextpull.eval.golden.picks import Between, Choice
+from contextpull.eval.golden.reading import on_one_line
 from contextpull.eval.golden.reporting import GoldenReport, Missed, SettingRow
 from contextpull.eval.statistics import LEVEL
 from contextpull.eval.table import (
@@ -156,7 +157,7 @@ def _missed(report: GoldenReport) -> Iterator[str]:
 
 
 def _miss(missed: Missed) -> Iterator[str]:
-    yield printable(f"  {missed.id}: {_cut(missed.question)}")
+    yield printable(f"  {missed.id}: {on_one_line(missed.question, _QUESTION_CHARS)}")
     yield printable(f"    expected {', '.join(missed.expected)}")
     yield from (printable(f"    came     {each}") for each in missed.got[:_CAME_SHOWN])
     if not missed.got:
@@ -223,7 +224,10 @@ def _cutoff_notes(declining: Declining) -> Iterator[str]:
 def _unmeasured(declining: Declining) -> Iterator[str]:
     none = declining.unmeasured
     if none:
-        shown = ", ".join(each.id or _cut(each.question) for each in none[:_UNMEASURED_SHOWN])
+        shown = ", ".join(
+            each.id or on_one_line(each.question, _QUESTION_CHARS)
+            for each in none[:_UNMEASURED_SHOWN]
+        )
         more = f" and {len(none) - _UNMEASURED_SHOWN} more" if len(none) > _UNMEASURED_SHOWN else ""
         yield printable(
             f"{len(none)} questions found nothing, or a value that is no number, and count on "
@@ -237,8 +241,3 @@ def _cells(line: Line) -> str:
 
 def _escaped(text: str) -> str:
     return printable(text).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _cut(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _QUESTION_CHARS else f"{flat[:_QUESTION_CHARS]}…"

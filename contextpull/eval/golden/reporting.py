@@ -1,7 +1,7 @@
 """How well the settings of a search find what golden questions expect, and what each takes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from time import perf_counter
@@ -9,15 +9,7 @@ from typing import Any
 
 from contextpull import __version__
 from contextpull.errors import ContextPullError, InvalidInput
-from contextpull.eval.golden.grains import (
-    Asked,
-    Grain,
-    PagesOf,
-    Target,
-    Wanted,
-    asked_of,
-    pages_of,
-)
+from contextpull.eval.golden.grains import Asked, Grain, Target, Wanted, asked_of
 from contextpull.eval.golden.picks import Choice, choose
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.settings import Searcher, Setting, parse_settings
@@ -31,7 +23,7 @@ from contextpull.eval.measures import (
     score,
 )
 from contextpull.eval.runs import Outcome, Row, Summary, summarize
-from contextpull.eval.statistics import LEVEL, ROUNDS, require_numpy, wilson_interval
+from contextpull.eval.statistics import LEVEL, ROUNDS, require_numpy
 from contextpull.retrieval.models import Models
 from contextpull.store import Snapshot
 from contextpull.store.records import StoredSection
@@ -77,7 +69,7 @@ class SettingRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldenReport:
+class Measured:
     """What was measured, in the order in which the settings were named."""
 
     by: Grain
@@ -86,6 +78,12 @@ class GoldenReport:
     """How many there are in the file, those that were left out among them."""
     asked: Asked
     rows: tuple[SettingRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenReport(Measured):
+    """What was measured, and what to choose by it."""
+
     choice: Choice
 
 
@@ -97,11 +95,39 @@ def golden_report(
     by: Grain = "doc",
     k: Sequence[int] = CUTOFFS,
     models: Models | None = None,
-    pages: PagesOf = pages_of,
     rounds: int = ROUNDS,
     seed: int = 0,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> GoldenReport:
+    """Ask every question of every setting, as `measured` does, and choose between the settings."""
+    found = measured(
+        snapshot,
+        questions,
+        settings,
+        by=by,
+        k=k,
+        models=models,
+        rounds=rounds,
+        seed=seed,
+        on_progress=on_progress,
+    )
+    rows = [each.row for each in found.rows]
+    choice = choose(rows, found.cutoffs[-1], rounds=rounds, seed=seed)
+    return GoldenReport(found.by, found.cutoffs, found.questions, found.asked, found.rows, choice)
+
+
+def measured(
+    snapshot: Snapshot,
+    questions: Sequence[GoldenQuestion],
+    settings: Sequence[Setting],
+    *,
+    by: Grain = "doc",
+    k: Sequence[int] = CUTOFFS,
+    models: Models | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Measured:
     """Ask every question of every setting, in turns, and score what comes back at one grain.
 
     The measures are recall@k, the share of what a question expects among the first k, and
@@ -114,10 +140,10 @@ def golden_report(
     """
     cutoffs = checked_cutoffs(k)
     require_numpy()
-    asked = asked_of(snapshot, questions, by, pages)
+    asked = asked_of(snapshot, questions, by)
     # Settings are asked the same questions: each is embedded once, and the time counts in all.
     models = models or Models(keep_all_vectors=True)
-    searchers = [Searcher(snapshot, each, models, pages) for each in settings]
+    searchers = [Searcher(snapshot, each, models) for each in settings]
     if not searchers:
         raise InvalidInput("There is no setting to measure. Name one, such as lexical.")
     for each in searchers:
@@ -138,9 +164,8 @@ def golden_report(
         row = summarize(
             answered, name=name, k=cutoffs[-1], measures=measures, rounds=rounds, seed=seed
         )
-        rows.append(SettingRow(searcher.setting, _with_shares(row), _missed(answered, ids_of)))
-    choice = choose([each.row for each in rows], cutoffs[-1], rounds=rounds, seed=seed)
-    return GoldenReport(by, cutoffs, len(questions), asked, tuple(rows), choice)
+        rows.append(SettingRow(searcher.setting, row, _missed(answered, ids_of)))
+    return Measured(by, cutoffs, len(questions), asked, tuple(rows))
 
 
 def checked_cutoffs(k: Sequence[int]) -> tuple[int, ...]:
@@ -249,7 +274,7 @@ def _measures(cutoffs: Sequence[int]) -> tuple[Measure, ...]:
     deepest = cutoffs[-1]
     return (
         *(Measure(f"recall@{k}", partial(_share_at, k=k)) for k in cutoffs),
-        *(Measure(f"hit_rate@{k}", partial(hit_rate_at, k=k)) for k in cutoffs),
+        *(Measure(f"hit_rate@{k}", partial(hit_rate_at, k=k), is_share=True) for k in cutoffs),
         Measure(f"mrr@{deepest}", partial(reciprocal_rank_at, k=deepest)),
         Measure(f"ndcg@{deepest}", partial(ndcg_at, k=deepest)),
     )
@@ -259,27 +284,6 @@ def _share_at(ranking: Sequence[str], gold: Gold, k: int) -> float:
     """recall@k where one result may be worth several targets: the share of them that is met."""
     grades = gold if isinstance(gold, Mapping) else dict.fromkeys(gold, 1)
     return sum(grades.get(each, 0) for each in ranking[:k]) / sum(grades.values())
-
-
-def _with_shares(row: Row) -> Row:
-    """The row with Wilson's intervals around hit rates, which are shares of yes or no."""
-    return replace(
-        row,
-        overall=_shared(row.overall, row.outcomes),
-        shapes={
-            shape: _shared(each, [it for it in row.outcomes if it.question.shape == shape])
-            for shape, each in row.shapes.items()
-        },
-    )
-
-
-def _shared(summary: Summary, outcomes: Sequence[Outcome]) -> Summary:
-    hits = {
-        name: wilson_interval(sum(each.scores[name] > 0 for each in outcomes), len(outcomes))
-        for name in summary.measures
-        if name.startswith("hit_rate@")
-    }
-    return replace(summary, measures=summary.measures | hits)
 
 
 def _missed(outcomes: Sequence[Outcome], ids_of: Sequence[tuple[str, ...]]) -> tuple[Missed, ...]:

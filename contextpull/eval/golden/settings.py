@@ -7,7 +7,7 @@ from typing import NamedTuple
 from contextpull.adapters.push import require_vectors
 from contextpull.config import Mode
 from contextpull.errors import InvalidInput, ModelUnavailable
-from contextpull.eval.golden.grains import Grain, PagesOf, page_name, pages_of
+from contextpull.eval.golden.grains import Grain, page_name
 from contextpull.retrieval.models import Models
 from contextpull.retrieval.ranking import BEST_FUSION, Fusion, rank
 from contextpull.store import Snapshot
@@ -81,9 +81,7 @@ def _weight(name: str, text: str, most: float) -> float:
 class Searcher:
     """One setting over one store; it never falls back to another."""
 
-    def __init__(
-        self, snapshot: Snapshot, setting: Setting, models: Models, pages: PagesOf = pages_of
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, setting: Setting, models: Models) -> None:
         """Search with these models.
 
         Raises `StoreError` where the setting needs vectors that the store lacks or are behind.
@@ -91,7 +89,6 @@ class Searcher:
         self.setting = setting
         self._snapshot = snapshot
         self._models = models
-        self._pages = pages
         if setting.mode != "lexical":
             require_vectors(snapshot)
 
@@ -153,7 +150,7 @@ class Searcher:
         database = self._snapshot.database
         if by == "page":
             sections = database.sections(numbers)
-            return {each.number: (each.id, page_name(each, self._pages)) for each in sections}
+            return {each.number: (each.id, page_name(each)) for each in sections}
         addresses = database.addresses(numbers)
         return {
             number: (each.id, each.path if by == "doc" else each.id)

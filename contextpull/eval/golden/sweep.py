@@ -6,27 +6,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from contextpull.config import CutSettings
 from contextpull.errors import InvalidInput
-from contextpull.eval.families import Paired, compare_family
 from contextpull.eval.golden.chunking.corpus import Label, Source, SourceCorpus, labels_of
 from contextpull.eval.golden.chunking.cutters import Likeness, cut_plainly, cut_semantically
 from contextpull.eval.golden.chunking.indexing import Piece, Told, as_sections, by_tenths, index
 from contextpull.eval.golden.chunking.likeness import by_vectors
 from contextpull.eval.golden.grains import Grain
-from contextpull.eval.golden.picks import Between
+from contextpull.eval.golden.picks import Between, compared_pairs
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.reporting import (
     CUTOFFS,
-    GoldenReport,
+    Measured,
     SettingRow,
     checked_cutoffs,
-    golden_report,
+    measured,
 )
 from contextpull.eval.golden.settings import Setting, parse_settings
-from contextpull.eval.runs import clusters_of
 from contextpull.eval.statistics import ROUNDS
 from contextpull.models.embedding import Embedder
 from contextpull.retrieval.models import Models
@@ -35,7 +33,6 @@ from contextpull.store.vectors import VectorCache
 from contextpull.types import Section
 
 Cutter = Literal["sections", "recursive", "sentence", "fixed", "semantic"]
-CUTTERS: tuple[Cutter, ...] = get_args(Cutter)
 _DEFAULT = CutSettings()
 _NO_SECTIONS = (
     "A section is another one when the cutting changes: --by section would compare unlike things."
@@ -136,7 +133,7 @@ class SweepReport:
     """What came of a sweep."""
 
     corpus: SourceCorpus
-    report: GoldenReport
+    report: Measured
     """That of the first build: which questions count is the same for all."""
     rows: tuple[SweepRow, ...]
     """Best first: by nDCG, then MRR, then the median time of a search."""
@@ -187,7 +184,7 @@ def sweep(
     models = models or Models(keep_all_vectors=True)
     uses_vectors = any(each.mode != "lexical" for each in settings)
     rows: list[SweepRow] = []
-    reports: list[GoldenReport] = []
+    reports: list[Measured] = []
     with closing(VectorCache(cache, embedder)) if embedder else nullcontext() as vectors:
         likeness = by_vectors(vectors) if vectors else None
         for done, build in enumerate(builds):
@@ -204,7 +201,7 @@ def sweep(
                     on_progress=by_tenths(on_progress, build.name, done, len(builds)),
                 )
                 seconds = perf_counter() - started
-                report = golden_report(
+                report = measured(
                     snapshot, asked, settings, by=by, k=cutoffs, models=models,
                     rounds=rounds, seed=seed,
                 )  # fmt: skip
@@ -248,7 +245,7 @@ def cut_for(build: SweepBuild, source: Source, likeness: Likeness | None) -> lis
 
 
 def _rows(
-    build: SweepBuild, snapshot: Snapshot, seconds: float, report: GoldenReport
+    build: SweepBuild, snapshot: Snapshot, seconds: float, report: Measured
 ) -> Iterator[SweepRow]:
     sections = snapshot.database.counts()[1]
     for each in report.rows:
@@ -265,17 +262,9 @@ def _merit(row: SweepRow, k: int) -> tuple[float, float, float, str]:
 def _beside_best(
     ranked: Sequence[SweepRow], measure: str, rounds: int, seed: int
 ) -> tuple[Between, ...]:
-    best, *others = ranked
-    values = {
-        each.name: [outcome.scores[measure] for outcome in each.measured.row.outcomes]
-        for each in ranked
-    }
-    clusters = clusters_of(each.question for each in best.measured.row.outcomes)
-    pairs = [
-        Paired(each.name, "", values[best.name], values[each.name], clusters) for each in others
-    ]
-    compared = compare_family(pairs, rounds=rounds, seed=seed)
-    return tuple(Between(best.name, each.row, each.comparison, each.p_holm) for each in compared)
+    best, *others = (replace(each.measured.row, name=each.name) for each in ranked)
+    pairs = [(best, other) for other in others]
+    return compared_pairs(pairs, measure, rounds=rounds, seed=seed)
 
 
 def _notes(

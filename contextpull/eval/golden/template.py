@@ -2,6 +2,7 @@
 
 from contextpull.eval.generation.corpus import Corpus, SourceSection
 from contextpull.eval.golden.questions import GoldenQuestion
+from contextpull.eval.golden.reading import on_one_line
 from contextpull.eval.golden.writing.passages import Choice, choose_passages
 
 _HINT_CHARS = 240
@@ -21,6 +22,5 @@ def template_of(corpus: Corpus, count: int, seed: int) -> tuple[list[GoldenQuest
 
 
 def _row(number: int, section: SourceSection) -> GoldenQuestion:
-    flat = " ".join(section.text.split())
-    hint = flat if len(flat) <= _HINT_CHARS else f"{flat[:_HINT_CHARS]}…"
+    hint = on_one_line(section.text, _HINT_CHARS)
     return GoldenQuestion(f"t{number}", "", (section.id,), hint=hint, draft=True)

@@ -50,10 +50,10 @@ class KeptVerdicts:
 
         Raises EvaluationError for a line that is no verdict.
         """
-        self._lines = KeptLines(path, "the judgements") if path else None
+        self._lines = KeptLines(path, "the judgements")
         self._lock = threading.Lock()
         self._kept: dict[str, Verdict | None] = {}
-        for number, record in self._lines.records() if self._lines else ():
+        for number, record in self._lines.records():
             try:
                 self._kept[str(record["key"])] = _verdict(record)
             except (KeyError, TypeError, JudgeFailed) as error:
@@ -73,8 +73,7 @@ class KeptVerdicts:
         """Keep a verdict, or that there can be none, on the disk when this returns."""
         line = json.dumps({"key": key, **judgement_record(task, judge.name, verdict)})
         with self._lock:
-            if self._lines:
-                self._lines.add(line)
+            self._lines.add(line)
             self._kept[key] = verdict
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.errors import EvaluationError
 from contextpull.eval.judging.agreement import Label, check_labels
 from contextpull.eval.judging.answers import Answer, answers_of
 from contextpull.eval.judging.asking import (
@@ -20,7 +20,7 @@ from contextpull.eval.judging.items import MEASURES, Item, Measure, Undefined
 from contextpull.eval.judging.judges import Judge
 from contextpull.eval.judging.reporting import Figures
 from contextpull.eval.ledger import Ledger
-from contextpull.eval.metered import Budget, Price, Progress, Spent
+from contextpull.eval.metered import Budget, Price, Progress, Spent, check_price
 from contextpull.eval.run_directory import (
     JUDGEMENTS,
     load_run,
@@ -29,7 +29,6 @@ from contextpull.eval.run_directory import (
 )
 from contextpull.eval.runs import clusters_of
 from contextpull.eval.statistics import ROUNDS, require_numpy
-from contextpull.eval.transcripts import Tokens
 
 NO_TEXT = "This run was published without the text of results: faithfulness cannot be judged."
 WHY_UNDEFINED: dict[Undefined, str] = {
@@ -38,7 +37,6 @@ WHY_UNDEFINED: dict[Undefined, str] = {
     "no_reference": "the question has no reference answer",
 }
 _IDS_SHOWN = 5
-_ONE_OF_EACH = Tokens(input=1, output=1)
 
 
 class Settings(NamedTuple):
@@ -77,7 +75,7 @@ def judge_run(
     numpy.
     """
     require_numpy()
-    check_price(budget, price)
+    check_price(budget, price, "this judge")
     run = load_run(Path(folder))
     with _ledger(run.folder, settings.offline) as ledger:
         answers = answers_of(run, ledger, settings.rows, settings.sample, settings.seed)
@@ -89,12 +87,6 @@ def judge_run(
         judging.check()
         judging.ask(budget or Budget(), price, on_progress)
     return {"run": str(run.folder), **judging.report(labels)}
-
-
-def check_price(budget: Budget | None, price: Price) -> None:
-    """Raise InvalidInput for a budget in dollars where the judge's price is unknown."""
-    if budget is not None and budget.dollars is not None and price(_ONE_OF_EACH) is None:
-        raise InvalidInput("The price of this judge is unknown: give --max-tokens, not --max-usd.")
 
 
 @contextmanager

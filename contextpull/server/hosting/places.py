@@ -66,9 +66,11 @@ def store_for(root: Path, default: Path, cache: Path) -> Path:
 
     Hosts start servers in folders of their own choice, several in the same.
     """
+    from contextpull.store.corpora import Source
+
     resolved = root.resolve()
     try:
-        if Path(Database(default / FILE).root) == resolved:
+        if Source("", root).record in Database(default / FILE).corpora:
             return default
     except (StoreNotFound, StoreDamaged):
         place = default if default.exists() else default.parent

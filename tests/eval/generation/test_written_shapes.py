@@ -12,7 +12,7 @@ from contextpull.errors import EvaluationError, ModelUnavailable
 from contextpull.eval.generation.corpus import Corpus
 from contextpull.eval.generation.generating import generate
 from contextpull.eval.generation.plan import Made, Plan
-from contextpull.eval.generation.writing import SCHEMA, AskedWriter
+from contextpull.eval.generation.writing import AskedWriter, Draft
 from tests.corpora import corpus_from
 
 TOPICS = ["harbour", "granary", "foundry", "orchard", "quarry", "chapel", "brewery", "tannery"]
@@ -71,7 +71,7 @@ class Scripted:
         self.lock = threading.Lock()
 
     def __call__(self, prompt: str, schema: dict[str, Any]) -> Answer:
-        assert schema == SCHEMA
+        assert schema == Draft.model_json_schema()
         with self.lock:
             self.prompts.append(prompt)
         answer: Answer = self.rule(prompt)
@@ -99,8 +99,9 @@ def changed(**fields: Any) -> Callable[[str], Answer]:
 
 
 def test_schema_suits_strict_structured_output() -> None:
-    assert SCHEMA["additionalProperties"] is False
-    assert set(SCHEMA["required"]) == set(SCHEMA["properties"]) == set(SCHEMA_FIELDS)
+    schema = Draft.model_json_schema()
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) == set(schema["properties"]) == set(SCHEMA_FIELDS)
 
 
 def test_each_question_has_its_own_section_as_gold(corpus: Corpus) -> None:

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contextpull.cli.main import cli
-from tests.conftest import write_corpus
-from tests.eval.golden.stores import lines
+from tests.eval.golden.stores import golden_place, lines
 from tests.standins import Fails, Refuses, Request, Says, StandIn, Step, nobodys_url, standing_in
 
 pytest.importorskip("openai")
@@ -36,13 +35,7 @@ SOME = ("--techniques", "structure-aware,fixed", "--sizes", "300", "--headings",
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with documents and a golden file, which is also the current one."""
-    for name in ("EMBEDDER", "RERANKER", "API_KEY", "MODEL_KEY", "ANSWERER_KEY", "JUDGE_KEY"):
-        monkeypatch.delenv(f"CONTEXTPULL_{name}", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "docs", FILES)
-    (tmp_path / "golden.jsonl").write_text(lines(ASKED))
-    return tmp_path
+    return golden_place(tmp_path, monkeypatch, FILES, ASKED)
 
 
 def run(*arguments: object) -> Result:

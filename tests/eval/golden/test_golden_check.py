@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from contextpull.cli.main import cli
 from contextpull.eval.golden.checking import check_golden
 from contextpull.eval.golden.schema import golden_schema
-from tests.eval.golden.stores import lines, store_of
+from tests.eval.golden.stores import lines, paged_store, store_of
 
 FILES = {
     "guide/cache.md": "# Cache\n\nThe cache keeps wheels.\n\n"
@@ -185,10 +185,10 @@ def test_a_page_of_a_document_without_pages_is_noted(store: Path) -> None:
 
 
 def test_a_page_that_a_document_lacks_is_a_fault(tmp_path: Path) -> None:
-    snapshot = store_of(tmp_path, FILES)
+    snapshot = paged_store(tmp_path / "store", {"zh.md": [("推迟还款，没有", range(2, 4))]})
     path = tmp_path / "golden.jsonl"
     path.write_text(lines([row("zh.md#page=2"), {**row("zh.md#page=9"), "question": "B"}]))
-    checked = check_golden(path, snapshot, pages=lambda section: range(2, 4))
+    checked = check_golden(path, snapshot)
     assert [(each.line, each.message) for each in checked.faults] == [
         (2, "'zh.md' has no page 9; its pages with text end at 3")
     ]

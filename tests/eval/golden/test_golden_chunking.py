@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from contextpull.cli.main import cli
 from contextpull.errors import EvaluationError, InvalidInput
-from contextpull.eval.golden.chunking.building import Means, make_build, own_sections
+from contextpull.eval.golden.chunking.building import Cuts, Means, make_build, own_sections
 from contextpull.eval.golden.chunking.comparing import (
     best_builds,
     halves_of,
@@ -31,7 +31,7 @@ from contextpull.retrieval.models import Models
 from tests.conftest import write_corpus
 from tests.documents.pdf_files import lines as printed
 from tests.documents.pdf_files import pdf
-from tests.eval.golden.stores import asks, lines
+from tests.eval.golden.stores import asks, golden_place, json_of, lines
 from tests.properties import same_every_time
 
 REPOSITORY = Path(__file__).parents[3]
@@ -62,13 +62,7 @@ ASKED: list[dict[str, object]] = [
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with documents and a golden file, which is also the current one."""
-    for name in ("EMBEDDER", "RERANKER", "API_KEY", "MODELS"):
-        monkeypatch.delenv(f"CONTEXTPULL_{name}", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "docs", FILES)
-    (tmp_path / "golden.jsonl").write_text(lines(ASKED))
-    return tmp_path
+    return golden_place(tmp_path, monkeypatch, FILES, ASKED)
 
 
 def run(*arguments: object) -> Result:
@@ -77,9 +71,7 @@ def run(*arguments: object) -> Result:
 
 
 def record(*arguments: object) -> Any:
-    result = run("--json", *arguments)
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    return json_of(run("--json", *arguments))
 
 
 SOME = ("--techniques", "structure-aware,parent-child,fixed", "--sizes", "500,1000")
@@ -139,6 +131,13 @@ def test_all_techniques_are_handed_the_same_characters(
     # Only white space at the end of what was cut to fit may be missing.
     assert budget - 5 <= spent <= budget
     assert len(set(handed)) == len(handed)
+
+
+def test_builds_that_differ_in_headings_alone_share_a_cut(place: Path) -> None:
+    cuts = Cuts(read_corpus(place / "docs"), means(2_000))
+    cut = cuts.of(Build("recursive", 500, headings=True))
+    assert cuts.of(Build("recursive", 500, headings=False)) is cut
+    assert cuts.of(Build("recursive", 1_000, headings=False)).documents != cut.documents
 
 
 def test_parents_are_handed_over_for_their_children(place: Path) -> None:

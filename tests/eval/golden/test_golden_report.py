@@ -16,10 +16,9 @@ from contextpull.eval.golden.settings import parse_settings
 from contextpull.eval.measures import ndcg_at, recall_at, reciprocal_rank_at
 from contextpull.retrieval.models import Models
 from contextpull.store.opening import Snapshot
-from contextpull.store.records import StoredSection
 from tests.documents.pdf_files import lines as printed
 from tests.documents.pdf_files import pdf
-from tests.eval.golden.stores import HARBOUR, asks, long_document, store_of
+from tests.eval.golden.stores import HARBOUR, asks, long_document, paged_store, store_of
 
 
 @pytest.fixture(scope="module")
@@ -195,34 +194,26 @@ def test_without_evidence_what_is_expected_counts_and_a_note_says_so(harbour: Sn
     assert found.rows[0].row.outcomes[0].scores["recall@2"] == 1
 
 
-def two_pages_a_section(section: StoredSection) -> range | None:
-    """As of a document whose n-th section covers the pages 2n - 1 and 2n; bread has none."""
-    if section.path == "bread.md":
-        return None
-    number = int(section.slug.rpartition("-")[2])
-    return range(2 * number + 1, 2 * number + 3)
-
-
 @pytest.fixture
 def paged(tmp_path: Path) -> Snapshot:
+    """A document whose n-th section covers the pages 2n - 1 and 2n; bread has none."""
     words = ("anchor", "bollard", "capstan")
-    text = "".join(
+    told = [
         f"# Part {at}\n\nAll about the {word}, which every ship needs in a harbour.\n\n"
         for at, word in enumerate(words)
-    )
-    return store_of(tmp_path, {"report.md": text, "bread.md": HARBOUR["bread.md"]})
+    ]
+    sections = [(text, range(2 * at + 1, 2 * at + 3)) for at, text in enumerate(told)]
+    bread = [(HARBOUR["bread.md"], None)]
+    return paged_store(tmp_path / "store", {"report.md": sections, "bread.md": bread})
 
 
 def test_a_page_is_found_where_a_section_covers_it(paged: Snapshot) -> None:
     page = asks("about the bollard", "report.md#page=4")
-    more = {"by": "page", "pages": two_pages_a_section}
-    found = report(paged, page, **more)
+    found = report(paged, page, by="page")
     assert means(found)["recall@1"] == 1
     assert found.rows[0].row.outcomes[0].ranking[0] == "report.md#page=3-4"
-    assert (
-        means(report(paged, asks("about the bollard", "report.md#page=5"), **more))["hit_rate@1"]
-        == 0
-    )
+    missed = report(paged, asks("about the bollard", "report.md#page=5"), by="page")
+    assert means(missed)["hit_rate@1"] == 0
 
 
 def test_pages_of_a_pdf_are_those_that_the_store_keeps(tmp_path: Path) -> None:
@@ -242,14 +233,14 @@ def test_pages_of_a_pdf_are_those_that_the_store_keeps(tmp_path: Path) -> None:
 
 def test_two_pages_of_one_section_are_found_at_once(paged: Snapshot) -> None:
     pages = asks("about the bollard", "report.md#page=3", "report.md#page=4")
-    found = means(report(paged, pages, by="page", pages=two_pages_a_section))
+    found = means(report(paged, pages, by="page"))
     assert (found["recall@1"], found["ndcg@3"]) == (1, 1)
 
 
 @pytest.mark.parametrize("page", ["report.md#page=7", "bread.md#page=1"])
 def test_a_page_that_a_document_does_not_have_is_an_error(paged: Snapshot, page: str) -> None:
     with pytest.raises(EvaluationError, match="The store knows no page"):
-        report(paged, asks("bollard", page), by="page", pages=two_pages_a_section)
+        report(paged, asks("bollard", page), by="page")
 
 
 def test_a_page_of_a_document_without_pages_counts_as_the_document_and_is_noted(
@@ -264,11 +255,10 @@ def test_a_page_of_a_document_without_pages_counts_as_the_document_and_is_noted(
 
 def test_evidence_on_another_page_does_not_count(paged: Snapshot) -> None:
     quote = ("All about the bollard",)
-    more = {"by": "evidence", "pages": two_pages_a_section}
     right = asks("bollard", "report.md#page=3", evidence=quote)
     wrong = asks("bollard", "report.md#page=1", evidence=quote)
-    assert means(report(paged, right, **more))["hit_rate@3"] == 1
-    assert means(report(paged, wrong, **more))["hit_rate@3"] == 0
+    assert means(report(paged, right, by="evidence"))["hit_rate@3"] == 1
+    assert means(report(paged, wrong, by="evidence"))["hit_rate@3"] == 0
 
 
 def test_misses_say_what_came_instead(harbour: Snapshot) -> None:

@@ -1,6 +1,5 @@
 """`contextpull golden sweep`: builds, their order, and what is refused."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.conftest import Files, write_corpus
 from tests.documents.pdf_files import lines as printed
 from tests.documents.pdf_files import pdf
 from tests.embedders import snapshot_of
-from tests.eval.golden.stores import HARBOUR, lines, long_document
+from tests.eval.golden.stores import HARBOUR, golden_place, json_of, lines, long_document
 
 ASKED: list[dict[str, object]] = [
     {
@@ -35,13 +34,7 @@ ASKED: list[dict[str, object]] = [
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with documents and a golden file, which is also the current one."""
-    for name in ("EMBEDDER", "RERANKER", "API_KEY", "MODELS"):
-        monkeypatch.delenv(f"CONTEXTPULL_{name}", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "docs", HARBOUR)
-    (tmp_path / "golden.jsonl").write_text(lines(ASKED))
-    return tmp_path
+    return golden_place(tmp_path, monkeypatch, HARBOUR, ASKED)
 
 
 def run(*arguments: object) -> Result:
@@ -50,9 +43,7 @@ def run(*arguments: object) -> Result:
 
 
 def record(*arguments: object) -> Any:
-    result = run("--json", *arguments)
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    return json_of(run("--json", *arguments))
 
 
 def test_every_combination_is_a_row_with_its_figures() -> None:

@@ -1,7 +1,6 @@
 """Answers from what was handed over alone, judged against the reference."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +10,7 @@ from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.judging.asking import KeptVerdicts, Task, ask_judge
 from contextpull.eval.judging.items import Evidence, Item
 from contextpull.eval.judging.judges import Judge
-from contextpull.eval.metered import Budget, Price, Progress
+from contextpull.eval.metered import Budget, Price
 
 RIGHT_FROM = 0.7
 """The least correctness of an answer that counts as right."""
@@ -66,8 +65,7 @@ class Answering(NamedTuple):
 
     asking: Asking
     judge: Judge
-    verdicts: Path
-    """The file in which verdicts are kept."""
+    verdicts: KeptVerdicts
     budget: Budget
     price: Price = lambda _tokens: None
 
@@ -77,9 +75,7 @@ def case_of(question: GoldenQuestion, context: Sequence[str]) -> Case:
     return Case(question.question, question.reference, tuple(context))
 
 
-def judged_answers(
-    cases: Sequence[Case], answering: Answering, on_progress: Progress | None = None
-) -> dict[Case, Judged]:
+def judged_answers(cases: Sequence[Case], answering: Answering) -> dict[Case, Judged]:
     """Have each case answered and the answer judged; a score off the scale is no verdict.
 
     Raises `Stopped` at the end of the budget and where the judge fails for good, and
@@ -99,7 +95,7 @@ def judged_answers(
         task = Task(_item(case, answer.answer), transcript="")
         key_of[case] = task.key(answering.judge)
         tasks[key_of[case]] = task
-    return found | _verdicts(found, tasks, key_of, answering, on_progress)
+    return found | _verdicts(found, tasks, key_of, answering)
 
 
 def _verdicts(
@@ -107,9 +103,8 @@ def _verdicts(
     tasks: Mapping[str, Task],
     key_of: Mapping[Case, str],
     answering: Answering,
-    on_progress: Progress | None,
 ) -> dict[Case, Judged]:
-    kept = KeptVerdicts(answering.verdicts)
+    kept = answering.verdicts
     asked = ask_judge(
         answering.judge,
         [(key, task) for key, task in tasks.items() if key not in kept],
@@ -117,7 +112,6 @@ def _verdicts(
         concurrency=answering.asking.concurrency,
         budget=answering.budget,
         price=answering.price,
-        on_progress=on_progress,
     )
     if asked.stopped:
         raise Stopped(

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contextpull.adapters.push import Push, Searched
 from contextpull.config import CutSettings
@@ -28,6 +28,10 @@ from contextpull.retrieval.models import Models
 from contextpull.store.vectors import VectorCache
 from contextpull.types import Section
 
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
 _VERSION = 1
 """Raised whenever the same build would hand over something else."""
 _FIRST_DEPTH = 20
@@ -41,7 +45,10 @@ class Built(NamedTuple):
     chars: int
     """Of all pieces."""
     seconds: float
-    """Cutting, indexing and vectors, as far as they were not kept from before."""
+    """Cutting, indexing and vectors, as far as they were not kept from before.
+
+    Of two builds that share a cut, with headings and without, each counts it.
+    """
     handed: dict[str, tuple[Handed, ...]]
     """By question."""
 
@@ -65,9 +72,9 @@ class KeptBuilds:
     """Finished builds in a file, or in memory only: a run that is killed goes on behind them."""
 
     def __init__(self, path: Path | None) -> None:
-        self._file = KeptLines(path, "the finished builds") if path else None
+        self._file = KeptLines(path, "the finished builds")
         self._kept: dict[str, Built] = {}
-        for _, record in self._file.records() if self._file else ():
+        for _, record in self._file.records():
             try:
                 self._kept[str(record["key"])] = _built(record)
             except (KeyError, TypeError, ValueError):
@@ -80,9 +87,8 @@ class KeptBuilds:
     def add(self, key: str, name: str, built: Built) -> None:
         """Keep a build, on the disk when this returns."""
         self._kept[key] = built
-        if self._file:
-            record = {"key": key, "build": name, **built._asdict()}
-            self._file.add(json.dumps(record, ensure_ascii=False))
+        record = {"key": key, "build": name, **built._asdict()}
+        self._file.add(json.dumps(record, ensure_ascii=False))
 
 
 def _built(record: dict[str, Any]) -> Built:
@@ -109,33 +115,62 @@ def build_key(build: Build, corpus: SourceCorpus, wants: Sequence[Wants], means:
     )
 
 
+class CutCorpus(NamedTuple):
+    """A corpus as a technique cuts it, whether headings are searched or not."""
+
+    documents: list[tuple[Source, list[Piece]]]
+    sections: list[list[Section]]
+    """What is indexed of each document."""
+    vectors: "NDArray[float32] | None"
+    """Of all pieces, where the technique makes them itself."""
+    seconds: float
+    """What it took."""
+
+
+class Cuts:
+    """Cuts a corpus, and keeps the last cut for a build that differs in its headings alone."""
+
+    def __init__(self, corpus: SourceCorpus, means: Means) -> None:
+        self._corpus = corpus
+        self._means = means
+        self._last: tuple[Build, CutCorpus] | None = None
+
+    def of(self, build: Build) -> CutCorpus:
+        """The corpus as a build cuts it. Raises as models do."""
+        same = build._replace(headings=True)
+        if self._last is None or self._last[0] != same:
+            self._last = None  # two cuts at once would take twice the memory
+            self._last = same, cut_corpus(same, self._corpus, self._means)
+        return self._last[1]
+
+
 def make_build(
     build: Build,
     corpus: SourceCorpus,
     wants: Sequence[Wants],
     means: Means,
     on_progress: Progress | None = None,
+    cut: CutCorpus | None = None,
 ) -> Built:
-    """Cut, index and ask. Raises as models do; nothing is left behind but kept answers."""
+    """Index and ask, and cut before where no cut is given.
+
+    Raises as models do; nothing is left behind but kept answers.
+    """
+    cut = cut or cut_corpus(build, corpus, means)
     started = perf_counter()
-    cut = _cut(build, corpus, means)
-    pieces = [piece for _, own in cut for piece in own]
-    vectors = None
-    if build.technique == "late":
-        assert isinstance(means.embedder, TokenEmbedder)  # else it is left out
-        vectors = late_vectors(means.embedder, cut)
+    pieces = [piece for _, own in cut.documents for piece in own]
     with TemporaryDirectory(prefix="contextpull-") as scratch:
         snapshot = index(
             Path(scratch) / "store",
-            ((source, _sections(build, source, own)) for source, own in cut),
+            zip((source for source, _ in cut.documents), cut.sections, strict=True),
             headings=build.headings,
             embedder=means.embedder if means.setting.mode != "lexical" else None,
             cache=means.cache,
-            vectors=vectors,
+            vectors=cut.vectors,
             on_progress=on_progress,
         )
-        seconds = perf_counter() - started
-        paths = [source.path for source, own in cut for _ in own]
+        seconds = cut.seconds + perf_counter() - started
+        paths = [source.path for source, own in cut.documents for _ in own]
         named = [Handed(path, *piece.handed) for path, piece in zip(paths, pieces, strict=True)]
         # Numbers as ids, so that equal scores rank in the order of the corpus.
         ids = {number: f"{number:09d}" for number in range(1, len(pieces) + 1)}
@@ -162,16 +197,45 @@ def _handed(
         depth *= _DEEPER
 
 
-def _cut(build: Build, corpus: SourceCorpus, means: Means) -> list[tuple[Source, list[Piece]]]:
+def cut_corpus(build: Build, corpus: SourceCorpus, means: Means) -> CutCorpus:
+    """The corpus as a build cuts it. Raises as models do."""
+    started = perf_counter()
     sources = corpus.sources
-    if build.technique == "parent-child":
-        cut = [_parent_child(source, build.size) for source in sources]
-    else:
-        cut = [[Piece(span, span) for span in own] for own in _spans(build, sources, means)]
+    ours: list[list[tuple[Span, Section]]] = []
+    if build.technique in {"structure-aware", "parent-child"}:
+        ours = [own_sections(each, build.size) for each in sources]
+    cut = list(zip(sources, _pieces(build, sources, ours, means), strict=True))
     if build.notes:
         assert means.asking is not None  # else it is left out
-        cut = with_notes(list(zip(sources, cut, strict=True)), means.asking)
-    return list(zip(sources, cut, strict=True))
+        cut = list(zip(sources, with_notes(cut, means.asking), strict=True))
+    if build.technique == "structure-aware" and not build.notes:
+        sections = [[section for _, section in own] for own in ours]
+    else:
+        sections = [as_sections(source, own) for source, own in cut]
+    vectors = None
+    if build.technique == "late":
+        assert isinstance(means.embedder, TokenEmbedder)  # else it is left out
+        vectors = late_vectors(means.embedder, cut)
+    return CutCorpus(cut, sections, vectors, perf_counter() - started)
+
+
+def _pieces(
+    build: Build,
+    sources: Sequence[Source],
+    ours: Sequence[Sequence[tuple[Span, Section]]],
+    means: Means,
+) -> list[list[Piece]]:
+    """The pieces of each document, those of our sections where the technique goes by them."""
+    if build.technique == "parent-child":
+        return [
+            _parent_child(source, [span for span, _ in own], build.size)
+            for source, own in zip(sources, ours, strict=True)
+        ]
+    if build.technique == "structure-aware":
+        spans = [[span for span, _ in own] for own in ours]
+    else:
+        spans = _spans(build, sources, means)
+    return [[Piece(span, span) for span in own] for own in spans]
 
 
 def _spans(build: Build, sources: Sequence[Source], means: Means) -> list[list[Span]]:
@@ -183,17 +247,9 @@ def _spans(build: Build, sources: Sequence[Source], means: Means) -> list[list[S
         with closing(VectorCache(means.cache, means.embedder)) as vectors:
             likeness = by_vectors(vectors)
             return [cut_semantically(each.text, build.size, likeness) for each in sources]
-    if build.technique in {"structure-aware", "parent-child"}:
-        return [[span for span, _ in own_sections(each, build.size)] for each in sources]
     how = {"recursive": "recursive", "late": "recursive", "sentence": "sentence"}
     chosen: Any = how.get(build.technique, "fixed")
     return [cut_plainly(source.text, build.size, chosen) for source in sources]
-
-
-def _sections(build: Build, source: Source, pieces: Sequence[Piece]) -> list[Section]:
-    if build.technique == "structure-aware" and not build.notes:
-        return [section for _, section in own_sections(source, build.size)]
-    return as_sections(source, pieces)
 
 
 def own_sections(source: Source, size: int) -> list[tuple[Span, Section]]:
@@ -212,10 +268,10 @@ def own_sections(source: Source, size: int) -> list[tuple[Span, Section]]:
     return found
 
 
-def _parent_child(source: Source, size: int) -> list[Piece]:
+def _parent_child(source: Source, parents: Sequence[Span], size: int) -> list[Piece]:
     """Pieces of half the size that stand for the section that they lie in."""
     return [
         Piece(child, parent)
-        for parent, _ in own_sections(source, size)
+        for parent in parents
         for child in within(source.text, parent, size // 2)
     ]

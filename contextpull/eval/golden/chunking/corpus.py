@@ -13,6 +13,7 @@ from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import discover
 from contextpull.documents.formats import reader_of
 from contextpull.errors import EvaluationError
+from contextpull.eval.golden.grains import listed
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.quotes import Span
 from contextpull.eval.golden.schema import page_of
@@ -21,8 +22,6 @@ from contextpull.store.database import FILE, Database
 from contextpull.store.ingest import ingest
 from contextpull.store.parsing import contents
 from contextpull.types import ParsedDocument, Section
-
-_SHOWN = 10
 
 
 class Heading(NamedTuple):
@@ -198,12 +197,6 @@ def labels_of(
             f" that was ingested.{_why_unread(corpus, absent)}"
         )
     return labels
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _label(corpus: SourceCorpus, entry: str) -> Label | None:

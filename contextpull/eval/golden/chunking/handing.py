@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from contextpull.adapters.lines import first_repeated
 from contextpull.errors import EvaluationError
-from contextpull.eval.golden.chunking.corpus import Label, SourceCorpus, labels_of, listed
+from contextpull.eval.golden.chunking.corpus import Label, SourceCorpus, labels_of
 from contextpull.eval.golden.chunking.cutters import whole_end
+from contextpull.eval.golden.grains import listed
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.quotes import Span, hold_all
 
@@ -68,10 +70,9 @@ def wants_of(
     Raises `EvaluationError` for what the folder does not hold, evidence too: nothing could find
     it; and where no question is labelled, or two have one id.
     """
-    ids = [each.id for each in questions]
-    twice = sorted({each for each in ids if ids.count(each) > 1})
-    if twice:
-        raise EvaluationError(f"Two questions have the id {twice[0]!r}. Give each one of its own.")
+    twice = first_repeated(sorted(each.id for each in questions))
+    if twice is not None:
+        raise EvaluationError(f"Two questions have the id {twice!r}. Give each one of its own.")
     labels = labels_of(corpus, questions)
     wants = [Wants(each, labels[each.id]) for each in questions if each.expected]
     if not wants:
@@ -116,8 +117,10 @@ def _has_all(wants: Wants, spans: Mapping[str, Sequence[Span]], corpus: SourceCo
 def _is_of(label: Label, handed: Handed, corpus: SourceCorpus) -> bool:
     if handed.path != label.path:
         return False
+    if not label.page:
+        return True
     pages = corpus.by_path[label.path].pages(Span(handed.start, handed.end))
-    return not label.page or label.page in (pages or ())
+    return label.page in (pages or ())
 
 
 def _by_document(handed: Sequence[Handed], corpus: SourceCorpus) -> dict[str, list[Span]]:

@@ -17,7 +17,6 @@ Technique = Literal[
 ]
 TECHNIQUES: tuple[Technique, ...] = get_args(Technique)
 SIZES = (500, 1_000, 2_000)
-BUDGET = 6_000
 SMALLEST, LARGEST = 200, 100_000
 ABOUT: dict[Technique, str] = {
     "structure-aware": "our sections: cut at headings, then at blocks",

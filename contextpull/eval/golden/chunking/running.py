@@ -15,6 +15,7 @@ from contextpull.eval.golden.chunking.answering import (
 from contextpull.eval.golden.chunking.asking import NoAnswer
 from contextpull.eval.golden.chunking.building import (
     Built,
+    Cuts,
     KeptBuilds,
     Means,
     build_key,
@@ -198,6 +199,7 @@ def _build_all(
     kept: KeptBuilds,
     on_progress: Told | None,
 ) -> tuple[dict[Build, Built], list[LeftOut]]:
+    cuts = Cuts(corpus, means)
     built: dict[Build, Built] = {}
     failed: list[LeftOut] = []
     for done, build in enumerate(planned):
@@ -209,7 +211,7 @@ def _build_all(
         if made is None:
             try:
                 vectors = by_tenths(on_progress, name, done, len(planned))
-                made = make_build(build, corpus, wants, means, vectors)
+                made = make_build(build, corpus, wants, means, vectors, cuts.of(build))
             except NoAnswer as error:
                 failed.append(LeftOut(build.name, str(error)))
                 continue

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from contextpull.eval.generation.conceptual import FENCED_CODE
 from contextpull.eval.generation.corpus import Corpus, SourceSection
 from contextpull.eval.generation.sampling import draw, spread
 from contextpull.eval.generation.words import word_count, words
@@ -15,7 +16,6 @@ FEWEST_WORDS = 25
 _FLOOR_SHARE = 0.5
 """So much of all questions is shared out to documents evenly, the rest by their length."""
 _LISTED = 0.6
-_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>|<!--.*?-->", re.S | re.I)
 _TARGET = re.compile(r"(?<=\])\([^)\s]*\)|https?://\S+")
 _CONTENTS_HEADING = re.compile(r"\W*(?:table of )?(?:contents|index)\W*", re.I)
@@ -102,7 +102,7 @@ def reason_to_pass_over(section: SourceSection, *, is_repeated: bool = False) ->
     text = _PICTURE.sub(" ", section.text)
     if _is_contents(section.heading, text):
         return "a contents page"
-    said = _TARGET.sub(" ", _CODE.sub(" ", text))
+    said = _TARGET.sub(" ", FENCED_CODE.sub(" ", text))
     if _is_bare_numbers(said):
         return "a table of bare numbers"
     if word_count(said) < FEWEST_WORDS:
