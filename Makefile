@@ -45,11 +45,13 @@ test-attach:  ## What mcp-config and the bundle write, in the hosts that they ar
 	CONTEXTPULL_MCPB="$(call NODE_RUNS,mcpb)" CONTEXTPULL_UV=$(CURDIR)/$(BIN)/uv \
 		$(BIN)/python -m pytest tests/hosts/test_mcp_config_live.py tests/hosts/test_bundle_live.py
 
-test-ragbisect: $(BIN)/.dev  ## ragbisect beside us; passes without a Python 3.12, which it needs.
+test-ragbisect: $(BIN)/.dev  ## Python 3.12: threads there, ragbisect beside us; passes without one.
 	@if ! $(PYTHON312) -c '' 2>/dev/null; then \
 		echo "test-ragbisect: skipped, there is no $(PYTHON312); name one with PYTHON312=/path/to/python"; \
 	else \
-		$(MAKE) --no-print-directory $(RAGBISECT)/.done && CONTEXTPULL_RAGBISECT=$(abspath $(RAGBISECT))/bin \
+		$(MAKE) --no-print-directory $(RAGBISECT)/.done && \
+		$(RAGBISECT)/bin/python -m pytest tests/store/test_reading_in_threads.py && \
+		CONTEXTPULL_RAGBISECT=$(abspath $(RAGBISECT))/bin \
 			$(BIN)/python -m pytest tests/hosts/test_ragbisect_live.py; \
 	fi
 
@@ -133,5 +135,5 @@ $(MODELS)/.done: pyproject.toml
 $(RAGBISECT)/.done: pyproject.toml
 	$(PYTHON312) -m venv $(RAGBISECT)
 	$(RAGBISECT)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[eval]' ragbisect==0.2.0
+		--editable '.[eval]' ragbisect==0.2.0 pytest hypothesis
 	@touch $@

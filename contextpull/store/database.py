@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
@@ -104,6 +105,9 @@ class Database:
                 f"There is no store at {str(path.parent)!r}. Make one: contextpull ingest FOLDER"
             )
         self.path = path
+        self._lock = Lock()
+        """Held from a statement to its last row: since Python 3.12 threads that run the same
+        statement of one connection at once get each other's rows."""
         try:
             self._connection = _connect(path)
             weakref.finalize(self, self._connection.close)
@@ -252,7 +256,8 @@ class Database:
 
     def _rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            with self._lock:
+                return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.Error as error:
             raise StoreDamaged(str(self.path.parent), error) from error
 
