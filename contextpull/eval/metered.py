@@ -4,7 +4,6 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from contextpull.errors import InvalidInput
@@ -145,13 +144,16 @@ class _Threads(Generic[_Job]):
         self._ask = ask
         self._meter = meter
         self._lock = threading.Lock()
-        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._under_way = 0
+        self._errors: list[BaseException] = []
+        self._all_ended = threading.Event()
         self._why_not = ""
 
     def run(self, count: int) -> str:
+        self._under_way = count
         for number in range(count):
             threading.Thread(target=self._work, name=f"asking-{number}", daemon=True).start()
-        self._wait(count)
+        self._wait()
         return self._why_not
 
     def _work(self) -> None:
@@ -160,9 +162,12 @@ class _Threads(Generic[_Job]):
                 self._stop(self._ask(job[0]))
         except BaseException as error:
             self._stop(repr(error))
-            self._ended.put(error)
-        else:
-            self._ended.put(None)
+            self._errors.append(error)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+                if not self._under_way:
+                    self._all_ended.set()
 
     def _next(self) -> tuple[_Job] | None:
         with self._lock:
@@ -179,20 +184,18 @@ class _Threads(Generic[_Job]):
         with self._lock:
             self._why_not = self._why_not or why
 
-    def _wait(self, threads: int) -> None:
-        """Until all threads have ended. Raises what the first of them met, or the interrupt."""
-        raised: BaseException | None = None
-        while threads:
+    def _wait(self) -> None:
+        """Until all threads have ended. Raises the interrupt, or what the first of them met."""
+        interrupted: KeyboardInterrupt | None = None
+        while not self._all_ended.is_set():
             try:
-                error = self._ended.get()
+                self._all_ended.wait()
             except KeyboardInterrupt as interrupt:
-                if isinstance(raised, KeyboardInterrupt):
+                if interrupted:
                     raise  # whoever asks twice does not want to wait
-                raised = interrupt
+                interrupted = interrupt
                 self._stop(_INTERRUPTED)
                 self._meter.interrupt()
-            else:
-                threads -= 1
-                raised = raised or error
-        if raised is not None:
-            raise raised
+        for error in (interrupted, *self._errors):
+            if error:
+                raise error

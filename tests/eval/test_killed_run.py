@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import dedent
 
 import pytest
 from hypothesis import given
@@ -325,3 +327,25 @@ def test_a_run_that_dies_while_its_files_are_written_leaves_no_mixture(
     (out / "report.json").rmdir()
     assert run(*arguments, "--offline").exit_code == 0
     assert (out / "run.json").exists()
+
+
+def test_an_interrupt_just_as_the_last_answer_comes_is_not_waited_for_ever() -> None:
+    code = """
+        import _thread
+        from contextpull.eval.metered import Meter, ask_for_all
+
+        def ask(job):
+            sum(range(500_000))  # until the others wait
+            _thread.interrupt_main()
+
+        for interrupted in range(20):
+            try:
+                ask_for_all([1], ask, concurrency=1, meter=Meter(total=1))
+            except KeyboardInterrupt:
+                continue
+            break
+        print(interrupted)
+    """
+    command = [sys.executable, "-c", dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "19\n"
