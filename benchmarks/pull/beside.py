@@ -3,7 +3,8 @@
     python benchmarks/pull/beside.py RUN --store STORE --ragbisect COMMAND > RUN/ragbisect.txt
 
 STORE holds the corpus that the run was over; COMMAND is ragbisect 0.2.0's, in an environment of
-its own. No model is asked: ragbisect gets the rankings that the run kept.
+its own. No model is asked: ragbisect gets the rankings that the run kept, those of the first run of
+a question that was asked repeatedly.
 """
 
 import argparse

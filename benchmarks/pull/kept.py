@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Kept:
-    """Answers each question of a run with what the row returned for it then."""
+    """Answers each question of a run with what the row returned for it then, first."""
 
     def __init__(self) -> None:
         run, row = Path(os.environ["RUN"]), os.environ["ROW"]
