@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from contextpull.eval.report.golden_view import GoldenView
     from contextpull.eval.report.model import RunView
 
 _PATH = click.Path(path_type=Path)
@@ -74,8 +75,8 @@ def report_command(
 
     files = {each: golden_file(each) for each in runs}
     folders = [each for each in runs if files[each] is None]
-    if not folders and (plot or csv_folder or markdown):
-        raise click.UsageError("--plot, --csv and --markdown need the folder of a run.")
+    if not folders and plot:
+        raise click.UsageError("--plot needs the folder of a run.")
     golden = [golden_parts(each) for each in files.values() if each]
     views = [view_of(each) for each in folders]
     page = page_of_views(views, golden)
@@ -83,11 +84,15 @@ def report_command(
         stream.write(page.html)
     click.echo(str(out))
     if plot or csv_folder or markdown:
-        _write_also(views, plot, csv_folder, markdown)
+        _write_also(views, golden, plot, csv_folder, markdown)
 
 
 def _write_also(
-    views: Sequence["RunView"], plot: Path | None, csv_folder: Path | None, markdown: Path | None
+    views: Sequence["RunView"],
+    golden: Sequence["GoldenView"],
+    plot: Path | None,
+    csv_folder: Path | None,
+    markdown: Path | None,
 ) -> None:
     from contextpull.adapters.files import replacing
     from contextpull.eval.report import exports
@@ -97,9 +102,9 @@ def _write_also(
         described = plot_trade_off(views[-1], plot)
         click.echo(f"{plot}\n{described}")
     if csv_folder:
-        for path in exports.write_csv(views, csv_folder):
+        for path in exports.write_csv(views, csv_folder, golden):
             click.echo(str(path))
     if markdown:
         with replacing(markdown) as stream:
-            stream.write(exports.markdown(views))
+            stream.write(exports.markdown(views, golden))
         click.echo(str(markdown))

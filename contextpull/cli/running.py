@@ -170,9 +170,10 @@ class _Run:
         self._agent_names = [name for name in options["rows"] if is_agent(name)]
         self._push_names = [name for name in options["rows"] if not is_agent(name)]
         shapes = [each.strip() for each in (options["shapes"] or "").split(",") if each.strip()]
-        self._questions = chosen(
-            load_questions(options["questions_path"]), shapes, options["sample"], options["seed"]
-        )
+        loaded = load_questions(options["questions_path"])
+        self._questions = chosen(loaded, shapes, options["sample"], options["seed"])
+        asked = {each.shape for each in self._questions}
+        self._left_out = sorted({each.shape for each in loaded} - asked - {""})
         self._settings = Settings(
             options["k"], options["rounds"], options["seed"], options["repeats"]
         )
@@ -276,6 +277,7 @@ class _Run:
 
     def _manifest(self) -> dict[str, Any]:
         from contextpull import __version__
+        from contextpull.eval.generation.saving import skipped_shapes
         from contextpull.eval.run_directory import questions_digest
 
         options, closed = self._options, self._closed
@@ -287,6 +289,10 @@ class _Run:
             "settings": self._settings._asdict(),
             "corpus": self._corpus,
             "questions": questions_digest(closed.with_copies() if closed else self._questions),
+            "skipped": {
+                **skipped_shapes(options["questions_path"]),
+                **dict.fromkeys(self._left_out, "not drawn: --shapes and --sample left it out"),
+            },
             "close_gold": closed and {"questions": closed.affected, "copies": closed.copies},
             "models": {name: options[name] for name in ("embedder", "reranker")},
             "limits": {name: options[name] for name in ("max_turns", "max_usd", "max_tokens")},

@@ -18,7 +18,7 @@ from contextpull.eval.table import (
     unit_of,
 )
 
-_NOT_COMPARED = frozenset({"rows", "close_gold", "questions"})
+_NOT_COMPARED = frozenset({"rows", "close_gold", "questions", "skipped"})
 _MOST_IDS = 10
 
 

@@ -153,7 +153,8 @@ class _Threads(Generic[_Job]):
         self._under_way = count
         for number in range(count):
             threading.Thread(target=self._work, name=f"asking-{number}", daemon=True).start()
-        self._wait()
+        if count:
+            self._wait()
         return self._why_not
 
     def _work(self) -> None:

@@ -32,7 +32,9 @@ CUTOFF = {
 }
 
 
-def test_golden_results_can_be_read_by_everybody(tab: Tab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1440, 390])
+def test_golden_results_can_be_read_by_everybody(tab: Tab, tmp_path: Path, width: int) -> None:
+    tab.page.set_viewport_size({"width": width, "height": 900})
     (tmp_path / "cutoff.json").write_text(json.dumps(CUTOFF))
     page = report_page([], [golden_parts(tmp_path / "cutoff.json")])
     with replacing(tmp_path / "page.html") as stream:
@@ -40,5 +42,6 @@ def test_golden_results_can_be_read_by_everybody(tab: Tab, tmp_path: Path) -> No
     tab.page.goto((tmp_path / "page.html").as_uri())
     assert "Decline below a similarity of 0.600" in tab.page.get_by_role("main").inner_text()
     assert tab.page.get_by_role("img").count() == 1
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == width
     assert tab.grave_findings() == []
     assert tab.problems == []

@@ -205,8 +205,7 @@ def test_the_keyboard_alone_reaches_and_leaves_a_question(tab: Tab, address: str
 
 def test_a_question_that_was_won_is_one_step_away(tab: Tab, address: str) -> None:
     tab.page.goto(address)
-    tab.page.get_by_text("pull, read: 2 won, 0 lost").click()
-    tab.page.get_by_role("link", name="q2").first.click()
+    tab.page.locator("#runs").get_by_role("link", name="q2").first.click()
     opened(tab).get_by_role("heading", name="How long does blue take?").wait_for()
 
 
@@ -246,6 +245,14 @@ def test_paper_gets_a_list_without_gaps(tab: Tab, long_address: str) -> None:
     tab.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert lines(tab) == [f"q{at:04}" for at in range(100, 200)]
     assert tab.page.locator("nav:visible, #filters:visible").count() == 0
+
+
+def test_paper_gets_the_details_that_are_open(tab: Tab, address: str) -> None:
+    tab.page.goto(address)
+    tab.page.emulate_media(media="print")
+    won = tab.page.get_by_text("Questions won and lost")
+    by_shape = tab.page.get_by_text("The same by shape")
+    assert (won.is_visible(), by_shape.is_visible()) == (True, False)
 
 
 def test_what_runs_hold_changes_nothing_and_is_shown(tab: Tab, tmp_path: Path) -> None:

@@ -87,6 +87,18 @@ def sidecar_record(generated: Generated, writer: str) -> dict[str, Any]:
     }
 
 
+def skipped_shapes(questions: Path) -> dict[str, str]:
+    """Why a generated set has no question of a shape, by shape, as its sidecar says.
+
+    Empty for questions without a sidecar, or with another file in its place.
+    """
+    try:
+        shapes = json.loads(files_of(questions).sidecar.read_bytes())["shapes"]
+        return {str(name): str(made["skipped"]) for name, made in shapes.items() if made["skipped"]}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
 def corpus_record(generated: Generated) -> dict[str, Any]:
     """What the questions were made from."""
     corpus = generated.corpus

@@ -1,6 +1,6 @@
 """Several runs in one report: what the last changed, and how figures went from run to run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,11 @@ class ChangedRow:
     """Ids of the questions that the second run does better."""
     lost: tuple[str, ...]
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether any question was won or lost."""
+        return bool(self.won or self.lost)
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -41,6 +46,11 @@ class Changes:
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
 
+    @property
+    def moves(self) -> int:
+        """How many questions were won and lost, over all rows."""
+        return sum(len(row.won) + len(row.lost) for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
@@ -49,8 +59,8 @@ class HistoryLine:
     run: RunView
     recalls: dict[str, Interval]
     """By row, without those that the run lacks."""
-    is_like_last: bool
-    """Whether it asked the last run's questions at its k of its corpus."""
+    unlike_last: tuple[str, ...]
+    """What it has other than the last run: questions, k, corpus."""
 
 
 def changes(first: RunView, second: RunView) -> Changes:
@@ -65,7 +75,7 @@ def changes(first: RunView, second: RunView) -> Changes:
             across_corpora=True,
         )
     except EvaluationError as error:
-        return Changes(first, second, str(error), False, (), (), (), (), ())
+        return Changes(first, second, _by_name(error, first, second), False, (), (), (), (), ())
     report = compared_report(compared)
     return Changes(
         first,
@@ -82,6 +92,14 @@ def changes(first: RunView, second: RunView) -> Changes:
     )
 
 
+def _by_name(error: EvaluationError, *runs: RunView) -> str:
+    """What is wrong, without the folders of the machine that drew the report."""
+    said = str(error)
+    for run in runs:
+        said = said.replace(str(run.folder), run.name)
+    return said
+
+
 def history(runs: Sequence[RunView]) -> tuple[tuple[str, ...], tuple[HistoryLine, ...]]:
     """The names of all rows, those of the last run first, and their recall in each run."""
     last = runs[-1]
@@ -89,12 +107,14 @@ def history(runs: Sequence[RunView]) -> tuple[tuple[str, ...], tuple[HistoryLine
     lines = []
     for run in runs:
         recalls = {row.name: row.overall.measures[run.measure] for row in run.rows}
-        lines.append(HistoryLine(run, recalls, _what(run) == _what(last)))
+        lines.append(HistoryLine(run, recalls, tuple(_unlike(run, last))))
     return names, tuple(lines)
 
 
-def _what(run: RunView) -> tuple[object, ...]:
-    return run.provenance.questions, run.provenance.k, run.provenance.corpus
+def _unlike(run: RunView, last: RunView) -> Iterator[str]:
+    for name in ("questions", "k", "corpus"):
+        if getattr(run.provenance, name) != getattr(last.provenance, name):
+            yield name
 
 
 def _row(record: dict[str, Any], measure: str) -> ChangedRow:

@@ -27,7 +27,9 @@ _WIDTH, _HEIGHT = 480.0, 340.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 14.0, 26.0, 44.0
 _DODGE = 11.0
 _LABEL_HEIGHT = 15.0
-_PANEL_LETTERS, _PLOT_LETTERS = 22, 32
+_PANEL_LETTERS, _PLOT_LETTERS = 30, 32
+_LETTER = 6.3
+"""About the width of one."""
 _NEAR = 7.0
 _ROOM = 60.0
 """Between points that are further apart a name finds room."""
@@ -314,7 +316,8 @@ def _interval(
 def shape_panel(run: RunView, shape: str) -> Markup:
     """Recall of every row over the questions of one shape, with intervals from 0 to 1."""
     rows = [row for row in run.rows if shape in row.shapes]
-    left, width, step = 142.0, 350.0, 20.0
+    longest = max((len(shortened(row.name, _PANEL_LETTERS)) for row in rows), default=0)
+    left, width, step = max(110.0, 14 + longest * _LETTER), 350.0, 20.0
     height = step * len(rows) + 30
     at = _across(left, width - 10)
     best = run.best_push
@@ -367,7 +370,7 @@ def history_chart(lines: Sequence[HistoryLine], row: RowView) -> Markup:
     values = [each.recalls.get(row.name) for each in lines]
     places = [at(number / max(1, len(lines) - 1)) for number in range(len(lines))]
     joined = [
-        value if each.is_like_last else None for each, value in zip(lines, values, strict=True)
+        None if each.unlike_last else value for each, value in zip(lines, values, strict=True)
     ]
     for (x1, then), (x2, now) in pairwise(zip(places, joined, strict=True)):
         if then and now:

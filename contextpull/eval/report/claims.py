@@ -4,6 +4,7 @@ from collections import Counter
 from math import isfinite
 from typing import NamedTuple
 
+from contextpull.eval.report.changes import Changes
 from contextpull.eval.report.figures import p_value, plain, signed, tokens, written
 from contextpull.eval.report.model import ComparisonView, RowView, RunView
 
@@ -34,6 +35,27 @@ def claim_of(run: RunView) -> Claim:
     sentence = f"{_opening(found, best, push)}: {_beside(run, best, push)}, at {_cost(best)}."
     others = [compared[row.name] for row in pulls if row is not best]
     return Claim(found.verdict, sentence, (*_support(found), *_others(others), *_failed(run)))
+
+
+def change_of(changed: Changes) -> str:
+    """What became of the rows from one run to the next."""
+    if changed.refused:
+        return "The last two runs cannot be compared with each other."
+    verdicts = Counter(row.comparison.verdict for row in changed.rows)
+    rows = f"{len(changed.rows):,} row{'' if len(changed.rows) == 1 else 's'}"
+    named = (
+        f" {verdict.capitalize()}: {', '.join(_quoted(changed, verdict))}."
+        for verdict in ("better", "worse")
+        if verdicts[verdict]
+    )
+    return (
+        f"“{changed.second.name}” beside “{changed.first.name}”: of {rows} that both have,"
+        f" {_counted(verdicts)}.{''.join(named)}"
+    )
+
+
+def _quoted(changed: Changes, verdict: str) -> list[str]:
+    return [f"“{row.name}”" for row in changed.rows if row.comparison.verdict == verdict]
 
 
 def _without_pull(run: RunView) -> Claim:

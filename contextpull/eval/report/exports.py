@@ -4,14 +4,19 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextpull.adapters.files import replacing
 from contextpull.errors import EvaluationError
-from contextpull.eval.report.figures import bounds, p_value, plain, signed, tokens
+from contextpull.eval.report.cells import INTERVALS, Cell, Column, Table, cell_text
+from contextpull.eval.report.figures import UNDEFINED
 from contextpull.eval.report.model import RunView
-from contextpull.eval.report.tables import INTERVALS, Cell, Column, Table, results_of, tables_of
+from contextpull.eval.report.tables import results_of, tables_of
 from contextpull.eval.statistics import Interval
-from contextpull.eval.table import UNDEFINED, printable
+from contextpull.eval.table import printable
+
+if TYPE_CHECKING:  # it needs the libraries that draw
+    from contextpull.eval.report.golden_view import GoldenView
 
 _GUARD = "'"
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", _GUARD)
@@ -19,14 +24,17 @@ _GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", _G
 _MARKDOWN = str.maketrans(
     {each: f"\\{each}" for each in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 )
-_WRITES = {"difference": signed, "counts": tokens}
 _INTERVALS_SAID = (
-    "Figures are means with 95% intervals: mean [low, high]. A dash: undefined or unknown."
+    f"Figures are means with 95% intervals: mean [low, high]. {UNDEFINED}: undefined or unknown."
 )
 
 
-def write_csv(views: Sequence[RunView], folder: Path) -> tuple[Path, ...]:
+def write_csv(
+    views: Sequence[RunView], folder: Path, golden: Sequence["GoldenView"] = ()
+) -> tuple[Path, ...]:
     """Write each table as NAME.csv into a folder, which is made; gives the files.
+
+    Those of golden results are golden-1-NAME.csv, golden-2-NAME.csv, … in the order given.
 
     UTF-8 without a mark, one line of heads, lines end with a line feed. Numbers are bare, as
     exact as they are; text is quoted; what is undefined is empty. An interval has three columns:
@@ -40,9 +48,11 @@ def write_csv(views: Sequence[RunView], folder: Path) -> tuple[Path, ...]:
         raise EvaluationError(
             f"Cannot make the folder {str(folder)!r}: {error.strerror}. Name another one."
         ) from error
-    tables = (*tables_of(views), results_of(views))
-    paths = tuple(folder / f"{table.name}.csv" for table in tables)
-    for table, path in zip(tables, paths, strict=True):
+    tables = {each.name: each for each in (*tables_of(views), results_of(views)) if views}
+    for number, part in enumerate(golden, start=1):
+        tables |= {f"golden-{number}-{each.name}": each for each in part.tables}
+    paths = tuple(folder / f"{name}.csv" for name in tables)
+    for table, path in zip(tables.values(), paths, strict=True):
         with replacing(path) as stream:
             writer = csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
             writer.writerow([name for each in table.columns for name in _heads(each)])
@@ -58,14 +68,19 @@ def guarded(text: str) -> str:
     return f"{_GUARD}{whole}" if whole.startswith(_GUARDED) else whole
 
 
-def markdown(views: Sequence[RunView]) -> str:
+def markdown(views: Sequence[RunView], golden: Sequence["GoldenView"] = ()) -> str:
     """The tables as Markdown, figures with three decimals; tables without a line are left out.
 
     Text of others cannot end a cell, make a link or an element. Ends with a line feed.
     """
+    names = _plain(", ".join([*(view.name for view in views), *(each.name for each in golden)]))
+    of_runs = tables_of(views) if views else ()
     first = 0 if len(views) > 1 else 1  # with one run the column that names it says nothing
-    parts = [each for table in tables_of(views) if table.lines for each in _markdown(table, first)]
-    names = _plain(", ".join(view.name for view in views))
+    parts = [part for table in of_runs if table.lines for part in _markdown(table, "##", first)]
+    for each in golden:
+        parts += ["", f"## {_plain(f'{each.title} ({each.name})')}", "", _plain(each.claim)]
+        parts += [part for table in each.tables for part in _markdown(table, "###")]
+        parts += ["", _plain(" ".join(each.notes))]
     return "\n".join([f"# {names}", "", _INTERVALS_SAID, *parts]) + "\n"
 
 
@@ -93,9 +108,9 @@ def _value(cell: Cell) -> str | int | float:
     return cell if isinstance(cell, float) and isfinite(cell) else ""
 
 
-def _markdown(table: Table, first: int) -> Iterator[str]:
+def _markdown(table: Table, level: str, first: int = 0) -> Iterator[str]:
     columns = table.columns[first:]
-    yield from ("", f"## {table.title}", "")
+    yield from ("", f"{level} {_plain(table.title)}", "")
     yield _line(_plain(each.name) for each in columns)
     yield _line("---" if each.kind == "text" else "---:" for each in columns)
     for line in table.lines:
@@ -107,18 +122,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _shown(column: Column, cell: Cell) -> str:
-    if isinstance(cell, str):
-        return _plain(cell)
-    if isinstance(cell, Interval):
-        write = _WRITES.get(column.kind, plain)
-        return (
-            f"{write(cell.mean)} {bounds(cell, write)}" if isfinite(cell.low) else write(cell.mean)
-        )
-    if cell is None or not isfinite(cell):
-        return UNDEFINED
-    if column.kind == "p":
-        return p_value(cell)
-    return tokens(cell) if column.kind == "count" or isinstance(cell, int) else plain(cell)
+    text = " ".join(filter(None, cell_text(column, cell)))
+    return _plain(text) if isinstance(cell, str) else text
 
 
 def _plain(text: str) -> str:

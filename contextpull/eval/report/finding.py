@@ -42,9 +42,11 @@ class FoundRun:
     rows: int
     questions: int
     best_row: str
-    """The row with the highest recall@k, the first of equal ones."""
+    """The row with the highest recall@k, the first of equal ones; none of what agents were shown
+    without reading it."""
     recall: Interval
     """Of that row."""
+    k: int
     problem: str
     """Why it cannot be shown; empty where it can."""
 
@@ -150,13 +152,21 @@ def _found(name: str, folder: Path, finished: float) -> FoundRun:
             questions=max((each["n"] for each in report["rows"]), default=0),
             best_row=best,
             recall=recalls.get(best, UNDEFINED),
+            k=report["k"],
             problem="",
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        return FoundRun(name, folder, finished, "", 0, 0, "", UNDEFINED, f"cannot be read: {error}")
+        return FoundRun(
+            name, folder, finished, "", 0, 0, "", UNDEFINED, 0, f"cannot be read: {error}"
+        )
 
 
 def _recalls(report: Mapping[str, Any]) -> dict[str, Interval]:
-    """recall@k by row."""
+    """recall@k by row, without the rows of what agents were shown: they say how far tools led."""
     measure = f"recall@{report['k']}"
-    return {each["row"]: interval(each["measures"][measure]) for each in report["rows"]}
+    surfaced = {f"{agent}, surfaced" for agent in report["agents"]}
+    return {
+        each["row"]: interval(each["measures"][measure])
+        for each in report["rows"]
+        if each["row"] not in surfaced
+    }

@@ -46,7 +46,8 @@ def golden_parts(path: Path) -> GoldenView:
                 f"{path} has format {record['format']}; this contextpull reads up to format"
                 f" {_FORMAT}. Upgrade contextpull."
             )
-        return make(path.name, record)
+        name = path.resolve().parent.name if path.name == REPORT else path.name
+        return make(name, record)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise EvaluationError(
             f"{path} cannot be read as golden results ({error!r}). Make it anew with --json."

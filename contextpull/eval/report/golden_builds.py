@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from contextpull.eval.report.figures import p_value, written
+from contextpull.eval.report.cells import Column, Table
+from contextpull.eval.report.figures import written
 from contextpull.eval.report.golden_charts import intervals_chart
 from contextpull.eval.report.golden_view import (
-    GoldenTable,
     GoldenView,
     Record,
     comes_next,
     compared,
+    compared_columns,
     interval,
     notes_of,
     number,
+    whole,
 )
 from contextpull.eval.statistics import LEVEL
 
@@ -30,8 +32,9 @@ def sweep_view(name: str, record: Record) -> GoldenView:
     tables = (_builds(rows), _beside_best(record, measure))
     return GoldenView(
         name=name,
-        title="Golden questions: ways to cut and to search",
+        title="Ways to cut and to search",
         claim=_best_build(record, measure, written(shown[0][1])),
+        caption=title,
         chart=intervals_chart(title, shown),
         tables=tuple(each for each in tables if each.lines),
         notes=(*_ingest(record), *notes_of(record)),
@@ -46,33 +49,44 @@ def _best_build(record: Record, measure: str, figure: str) -> str:
     said = f"{first} {after}"
     alike = sum(bool(each["could_be_luck"]) for each in record["comparisons"])
     if alike > 1:
-        said += f" {alike} of {len(record['comparisons'])} others may be as good."
+        others = len(record["comparisons"])
+        which = "All" if alike == others else f"{alike} of"
+        said += f" {which} {others} others may be as good."
     return said
 
 
-def _builds(rows: list[tuple[str, Any]]) -> GoldenTable:
+def _builds(rows: list[tuple[str, Any]]) -> Table:
     names = list(rows[0][1]["measures"])[::-1]  # what they are ranked by first
-    return GoldenTable(
+    return Table(
+        "builds",
         "Builds, best first",
-        ("build", *names, "sections", "build s", "median ms", "found nothing"),
+        (
+            Column("build", "text"),
+            *(Column(name, "interval") for name in names),
+            Column("sections", "count"),
+            Column("build s", "tenth"),
+            Column("median ms", "tenth"),
+            Column("found nothing", "count"),
+        ),
         tuple(
             (
                 name,
-                *(written(interval(each["measures"][measure])) for measure in names),
-                f"{each['sections']:,}",
-                f"{number(each['build_seconds']):.1f}",
-                f"{number(each['median_ms']):.1f}",
-                f"{len(each['misses']):,}",
+                *(interval(each["measures"][measure]) for measure in names),
+                whole(each["sections"]),
+                number(each["build_seconds"]),
+                number(each["median_ms"]),
+                len(each["misses"]),
             )
             for name, each in rows
         ),
     )
 
 
-def _beside_best(record: Record, measure: str) -> GoldenTable:
-    return GoldenTable(
+def _beside_best(record: Record, measure: str) -> Table:
+    return Table(
+        "beside-best",
         f"{measure} of the best build, less that of",
-        ("build", "n", "difference", "p", "p (Holm)", "could be luck", "detectable"),
+        (Column("build", "text"), *compared_columns("could be luck")),
         tuple(
             (str(each["other"]), *compared(each, "yes" if each["could_be_luck"] else "no"))
             for each in record["comparisons"]
@@ -94,8 +108,9 @@ def chunking_view(name: str, record: Record) -> GoldenView:
     tables = (_techniques(techniques), _pairs(record), _chunkings(record), _left_out(record))
     return GoldenView(
         name=name,
-        title="Golden questions: techniques of chunking",
+        title="Techniques of chunking",
         claim=_most_right(techniques),
+        caption=title,
         chart=intervals_chart(title, shown),
         tables=tuple(each for each in tables if each.lines),
         notes=(
@@ -120,76 +135,94 @@ def _most_right(techniques: list[tuple[str, Any]]) -> str:
     return said
 
 
-def _techniques(techniques: list[tuple[str, Any]]) -> GoldenTable:
-    return GoldenTable(
+def _techniques(techniques: list[tuple[str, Any]]) -> Table:
+    return Table(
+        "techniques",
         "Techniques, each by its best build",
-        ("technique", "what it does", "best build", "right", "of", "share", "pieces", "tie"),
+        (
+            *(Column(name, "text") for name in ("technique", "what it does", "best build")),
+            Column("right", "count"),
+            Column("of", "count"),
+            Column("share", "interval"),
+            Column("pieces", "count"),
+            Column("tie", "text"),
+        ),
         tuple(
             (
                 name,
                 str(each["about"]),
                 str(each["build"]["name"]),
-                f"{each['right']:,}",
-                f"{each['of']:,}",
-                written(interval(each["share"])),
-                f"{each['pieces']:,}",
+                whole(each["right"]),
+                whole(each["of"]),
+                interval(each["share"]),
+                whole(each["pieces"]),
                 "yes" if each["is_tie"] else "no",
             )
             for name, each in techniques
         ),
-        texts=3,
     )
 
 
-def _pairs(record: Record) -> GoldenTable:
+def _pairs(record: Record) -> Table:
     counted = ("only_first", "only_second", "both", "neither")
-    return GoldenTable(
+    return Table(
+        "pairs",
         "Pairs of techniques, question by question",
-        ("first", "second", "only first", "only second", "both", "neither", "p", "p (Holm)"),
+        (
+            Column("first", "text"),
+            Column("second", "text"),
+            *(Column(name.replace("_", " "), "count") for name in counted),
+            Column("p", "p"),
+            Column("p (Holm)", "p"),
+        ),
         tuple(
             (
                 str(each["first"]),
                 str(each["second"]),
-                *(f"{each[field]:,}" for field in counted),
-                p_value(number(each["p"])),
-                p_value(number(each["p_holm"])),
+                *(whole(each[field]) for field in counted),
+                number(each["p"]),
+                number(each["p_holm"]),
             )
             for each in record["pairs"]
         ),
-        texts=2,
     )
 
 
-def _chunkings(record: Record) -> GoldenTable:
+def _chunkings(record: Record) -> Table:
     questions = record["questions"]
     choosing, told = len(questions["choosing"]), len(questions["told"])
-    return GoldenTable(
+    return Table(
+        "chunkings",
         "Builds that the best ones were chosen from",
         (
-            "build",
-            f"right of the {choosing} chosen by",
-            f"found of {choosing + told}",
-            "pieces",
-            "mean characters",
-            "seconds",
+            Column("build", "text"),
+            Column(f"right of the {choosing} chosen by", "count"),
+            Column(f"found of {choosing + told}", "count"),
+            Column("pieces", "count"),
+            Column("mean characters", "count"),
+            Column("seconds", "tenth"),
         ),
         tuple(
             (
                 str(each["name"]),
-                f"{each['right']:,}",
-                f"{each['found']:,}",
-                f"{each['pieces']:,}",
-                f"{number(each['mean_chars']):,.0f}",
-                f"{number(each['seconds']):.1f}",
+                whole(each["right"]),
+                whole(each["found"]),
+                whole(each["pieces"]),
+                number(each["mean_chars"]),
+                number(each["seconds"]),
             )
             for each in record["builds"]
         ),
     )
 
 
-def _left_out(record: Record) -> GoldenTable:
-    lines = ((str(each["name"]), str(each["reason"])) for each in record["left_out"])
-    return GoldenTable("Left out", ("what", "why"), tuple(lines), texts=2)
+def _left_out(record: Record) -> Table:
+    return Table(
+        "left-out",
+        "Left out",
+        (Column("what", "text"), Column("why", "text")),
+        tuple((str(each["name"]), str(each["reason"])) for each in record["left_out"]),
+    )
 
 
 def _without_verdict(record: Record) -> Iterator[str]:

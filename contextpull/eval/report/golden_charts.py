@@ -11,14 +11,15 @@ from contextpull.eval.report.svg import element, line, picture, round_step, shor
 from contextpull.eval.statistics import Interval
 from contextpull.eval.table import printable
 
-_WIDTH = 720.0
-_LEFT, _RIGHT = 180.0, _WIDTH - 44
-_ROW = 26.0
+_WIDTH = 440.0
+"""Narrow, so that text is as large on a telephone as beside it."""
+_LEFT, _RIGHT = 8.0, _WIDTH - 40
+_ROW = 40.0
 _BARS = 120.0
 """Height of the bars, up and down together."""
 _CURVES = 130.0
 _BINS = 40
-_LETTERS = 24
+_LETTERS = 44
 _Across = Callable[[float], float]
 
 
@@ -31,20 +32,23 @@ class Share(NamedTuple):
 
 
 def intervals_chart(title: str, rows: Sequence[tuple[str, Interval]]) -> Markup:
-    """One line a row: its mean between 0 and 1 with its interval; the highest is filled."""
-    height = _ROW * len(rows) + 40
-    at = _across(0.0, 1.0)
-    drawn = _scale([each / 5 for each in range(6)], at, 4, height - 28)
+    """Name and figures of each row over its interval between 0 and 1; the highest is filled."""
+    base = _ROW * len(rows) + 4
+    at = _across(0.0, 1.0, _WIDTH - 10)
+    drawn = _scale([each / 5 for each in range(6)], at, 4, base)
     best = max(value.mean for _, value in rows)
     for number, (name, value) in enumerate(rows):
-        kind = "push best" if value.mean == best else "push"
-        y = 18 + _ROW * number
-        drawn.append(_name(y, name))
+        named, marked = "name", "mark push"
+        if value.mean == best:
+            named, marked = f"{named} best", f"{marked} best"
+        y = _ROW * number + 31
+        drawn.append(text(_LEFT, y - 13, shortened(name, _LETTERS), named))
+        drawn.append(text(_WIDTH - 10, y - 13, written(value), "tick", "end"))
         bar = line(at(value.low), y, at(value.high), y, "bar")
         drawn.append(element("g", bar, class_="push"))
-        drawn.append(element("circle", cx=at(value.mean), cy=y, r=4.5, class_=f"mark {kind}"))
+        drawn.append(element("circle", cx=at(value.mean), cy=y, r=4.5, class_=marked))
     said = "; ".join(f"{printable(name)} {written(each)}" for name, each in rows)
-    return picture(_WIDTH, height, *drawn, title=title, description=f"{said}.", class_="golden")
+    return picture(_WIDTH, base + 24, *drawn, title=title, description=f"{said}.", class_="golden")
 
 
 def cutoff_chart(
@@ -62,7 +66,7 @@ def cutoff_chart(
     low, high = min(values, default=0.0), max(values, default=1.0)
     if low == high:
         low, high = low - 0.5, high + 0.5
-    at, top, bottom = _across(low, high), _BARS + 60, _BARS + 60 + _CURVES
+    at, top, bottom = _across(low, high, _RIGHT), _BARS + 66, _BARS + 66 + _CURVES
     drawn: list[Markup] = []
     if cutoff:
         band = {"x": at(cutoff.low), "width": at(cutoff.high) - at(cutoff.low)}
@@ -73,19 +77,21 @@ def cutoff_chart(
     said = f"{len(answers):,} answers and {len(misses):,} near misses"
     if cutoff:
         drawn.append(line(at(cutoff.mean), 20, at(cutoff.mean), bottom, "reference"))
-        drawn.append(text(at(cutoff.mean), 14, f"cut-off {plain(cutoff.mean)}", "label", "middle"))
+        drawn.append(_inside(at(cutoff.mean), 14, f"cut-off {plain(cutoff.mean)}"))
         said += f"; cut-off {written(cutoff)}"
     return picture(
         _WIDTH, bottom + 28, *drawn, title=title, description=f"{said}.", class_="golden"
     )
 
 
-def _across(low: float, high: float) -> _Across:
-    return lambda value: _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+def _across(low: float, high: float, right: float) -> _Across:
+    return lambda value: _LEFT + (value - low) / (high - low) * (right - _LEFT)
 
 
-def _name(y: float, name: str, kind: str = "") -> Markup:
-    return text(_LEFT - 12, y + 4, shortened(name, _LETTERS), f"name {kind}".strip(), "end")
+def _inside(x: float, y: float, label: str) -> Markup:
+    """A label with its middle at x, or what of that the picture has room for."""
+    anchor = "start" if x < 50 else "end" if x > _WIDTH - 50 else "middle"
+    return text(x, y, label, "label", anchor)
 
 
 def _scale(marks: Sequence[float], at: _Across, top: float, bottom: float) -> list[Markup]:
@@ -117,8 +123,8 @@ def _bars(
             if count:
                 yield element("rect", class_=kind, **place)
     yield line(_LEFT, middle, _RIGHT, middle, "axis")
-    yield _name(middle - _BARS / 4, f"{len(answers):,} answers", "answers")
-    yield _name(middle + _BARS / 4, f"{len(misses):,} near misses", "misses")
+    yield text(_LEFT, middle - _BARS / 2 + 6, f"{len(answers):,} answers", "name answers")
+    yield text(_LEFT, middle + _BARS / 2, f"{len(misses):,} near misses", "name misses")
 
 
 def _binned(values: Sequence[float], low: float, high: float) -> list[int]:
@@ -138,5 +144,5 @@ def _curves(table: Sequence[Share], at: _Across, top: float) -> Iterator[Markup]
         yield element("polyline", points=path, class_=f"curve {kind}")
     for share in (0.0, 0.5, 1.0):
         yield text(_RIGHT + 6, top + (1 - share) * _CURVES + 4, f"{share:.0%}", "tick")
-    yield _name(top, "answers kept", "answers")
-    yield _name(top + _CURVES, "near misses declined", "misses")
+    yield text(_LEFT, top - 7, "answers kept", "name answers")
+    yield text(_RIGHT, top - 7, "near misses declined", "name misses", "end")

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from contextpull.eval.report.figures import plain, written
+from contextpull.eval.report.cells import Cell, Column, Table
+from contextpull.eval.report.figures import written
 from contextpull.eval.report.golden_charts import Share, cutoff_chart
 from contextpull.eval.report.golden_view import (
-    GoldenTable,
     GoldenView,
     Record,
     interval,
@@ -13,7 +13,6 @@ from contextpull.eval.report.golden_view import (
     number,
 )
 from contextpull.eval.statistics import Interval
-from contextpull.eval.table import UNDEFINED
 
 
 def cutoff_view(name: str, record: Record) -> GoldenView:
@@ -25,17 +24,21 @@ def cutoff_view(name: str, record: Record) -> GoldenView:
     shares = [Share(*(number(each[field]) for field in Share._fields)) for each in record["table"]]
     chosen = record["cutoff_interval"]
     cutoff = None if chosen is None else interval(chosen)
-    title = f"{record['measure']} of the first result: answers, near misses, and what a cut keeps"
+    measure = str(record["measure"]).capitalize()
+    title = f"{measure} of the first result: answers, near misses, and what a cut keeps"
     tables = [_costs(record)] if cutoff else []
     candidates = _candidates(record)
     return GoldenView(
         name=name,
-        title="Golden questions: where to decline",
+        title="Where to decline",
         claim=_decline(record, cutoff),
+        caption=title,
         chart=cutoff_chart(title, values["answer"], values["near miss"], shares, cutoff),
         tables=(*tables, *([candidates] if candidates.lines else [])),
         notes=(
             *_separation(record),
+            "Right: the share of answers among what is not declined.",
+            "J: answers kept and near misses declined, less 1.",
             "A cut-off belongs to one value, one model and one corpus.",
             *notes_of(record),
         ),
@@ -67,30 +70,41 @@ def _decline(record: Record, cutoff: Interval | None) -> str:
     )
 
 
-def _costs(record: Record) -> GoldenTable:
+_COSTS = (
+    Column("answer from", "fine"),
+    Column("right", "percent"),
+    Column("answers kept", "percent"),
+    Column("near misses declined", "percent"),
+    Column("J", "figure"),
+)
+
+
+def _costs(record: Record) -> Table:
     lines = (("by these questions", record["at_cutoff"]), ("held out", record["held_out"]))
-    return GoldenTable(
+    return Table(
+        "costs",
         "What the cut-off costs",
-        ("", *_COSTS),
+        (Column("measured", "text"), *_COSTS),
         tuple((name, *_cost(each)) for name, each in lines),
     )
 
 
-def _candidates(record: Record) -> GoldenTable:
+def _candidates(record: Record) -> Table:
     chosen = record["at_cutoff"] and record["at_cutoff"]["cutoff"]
-    return GoldenTable(
-        "Other cut-offs",
-        ("", *_COSTS),
+    return Table(
+        "candidates",
+        "Cut-offs to choose from",
+        (*_COSTS, Column("choice", "text")),
         tuple(
-            ("chosen" if each["cutoff"] == chosen else "", *_cost(each)) for each in record["table"]
+            (*_cost(each), "chosen" if each["cutoff"] == chosen else "") for each in record["table"]
         ),
     )
 
 
-_COSTS = ("answer from", "right", "answers kept", "near misses declined", "J")
-
-
-def _cost(record: Record) -> tuple[str, ...]:
+def _cost(record: Record) -> tuple[Cell, ...]:
     shares = (record[name] for name in ("precision", "answered", "declined"))
-    written = (UNDEFINED if each is None else f"{number(each):.1%}" for each in shares)
-    return (f"{number(record['cutoff']):.4f}", *written, plain(number(record["youden"])))
+    return (
+        number(record["cutoff"]),
+        *(None if each is None else number(each) for each in shares),
+        number(record["youden"]),
+    )

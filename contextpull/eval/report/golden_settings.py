@@ -2,20 +2,20 @@
 
 from typing import Any
 
+from contextpull.eval.report.cells import Column, Table
 from contextpull.eval.report.figures import written
 from contextpull.eval.report.golden_charts import intervals_chart
 from contextpull.eval.report.golden_view import (
-    GoldenTable,
     GoldenView,
     Record,
     comes_next,
     compared,
+    compared_columns,
     interval,
     notes_of,
     number,
 )
 from contextpull.eval.statistics import Interval
-from contextpull.eval.table import UNDEFINED
 
 _MISSES_SHOWN = 200
 
@@ -27,15 +27,17 @@ def settings_view(name: str, record: Record) -> GoldenView:
     shown = [(setting, interval(each["measures"][measure])) for setting, each in settings]
     title = f"{measure} by {record['by']}, a line a setting"
     best = str(next(iter(record["picks"].values())))
-    tables = [_measures(settings)]
+    tables = [_measures(settings, measure)]
     if len(settings) > 1:
         tables += [_picks(record), _pairs(record)]
+    misses = _misses(best, dict(settings)[best])
     return GoldenView(
         name=name,
-        title="Golden questions: what each setting finds",
+        title="What each setting finds",
         claim=_found_most(record, best, dict(shown)[best]),
+        caption=title,
         chart=intervals_chart(title, shown),
-        tables=(*tables, _misses(best, dict(settings)[best])),
+        tables=(*tables, *([misses] if misses.lines else [])),
         notes=notes_of(record),
     )
 
@@ -53,61 +55,73 @@ def _found_most(record: Record, best: str, found: Interval) -> str:
     return f"{first} {comes_next(after[0], 'all pairs')}"
 
 
-def _measures(settings: list[tuple[str, Any]]) -> GoldenTable:
-    names = list(settings[0][1]["measures"])
-    lines = [
-        (name, *(written(interval(each["measures"][name])) for _, each in settings))
-        for name in names
-    ]
-    lines += [
-        (name.replace("_", " "), *(f"{number(each[name]):.1f}" for _, each in settings))
-        for name in ("median_ms", "p95_ms")
-    ]
-    lines.append(("found nothing", *(str(len(each["misses"])) for _, each in settings)))
-    lines.append(("failed", *(str(len(each["failures"])) for _, each in settings)))
-    return GoldenTable("Measures", ("measure", *(name for name, _ in settings)), tuple(lines))
+def _measures(settings: list[tuple[str, Any]], first: str) -> Table:
+    names = [first, *(each for each in settings[0][1]["measures"] if each != first)]
+    return Table(
+        "measures",
+        "Settings",
+        (
+            Column("setting", "text"),
+            *(Column(name, "interval") for name in names),
+            Column("median ms", "tenth"),
+            Column("p95 ms", "tenth"),
+            Column("found nothing", "count"),
+            Column("failed", "count"),
+        ),
+        tuple(
+            (
+                setting,
+                *(interval(each["measures"][name]) for name in names),
+                number(each["median_ms"]),
+                number(each["p95_ms"]),
+                len(each["misses"]),
+                len(each["failures"]),
+            )
+            for setting, each in settings
+        ),
+    )
 
 
-def _picks(record: Record) -> GoldenTable:
+def _picks(record: Record) -> Table:
     rules = dict(zip(record["picks"], map(str, record["rules"]), strict=False))
-    return GoldenTable(
+    return Table(
+        "picks",
         "Picks",
-        ("pick", "setting", "rule"),
+        (Column("pick", "text"), Column("setting", "text"), Column("rule", "text")),
         tuple(
             (str(name), str(setting), rules.get(name, "").removeprefix(f"{name}: "))
             for name, setting in record["picks"].items()
         ),
-        texts=3,
     )
 
 
-def _pairs(record: Record) -> GoldenTable:
-    return GoldenTable(
+def _pairs(record: Record) -> Table:
+    return Table(
+        "pairs",
         f"Pairs of settings in {record['measure']}",
-        ("better", "other", "n", "difference", "p", "p (Holm)", "verdict", "detectable"),
+        (Column("better", "text"), Column("other", "text"), *compared_columns("verdict")),
         tuple(
             (str(each["better"]), str(each["other"]), *compared(each, str(each["verdict"])))
             for each in record["comparisons"]
         ),
-        texts=2,
     )
 
 
-def _misses(best: str, row: Record) -> GoldenTable:
+def _misses(best: str, row: Record) -> Table:
     """What the best setting does not find, and what came instead."""
     misses = row["misses"]
     more = f" (the first {_MISSES_SHOWN})" if len(misses) > _MISSES_SHOWN else ""
-    return GoldenTable(
+    return Table(
+        "misses",
         f"“{best}” found nothing right for {len(misses)}{more}",
-        ("id", "question", "expected", "came"),
+        tuple(Column(name, "text") for name in ("id", "question", "expected", "came")),
         tuple(
             (
                 str(each["id"]),
                 str(each["question"]),
                 ", ".join(map(str, each["expected"])),
-                ", ".join(map(str, each["got"])) or UNDEFINED,
+                ", ".join(map(str, each["got"])) or "nothing",
             )
             for each in misses[:_MISSES_SHOWN]
         ),
-        texts=4,
     )

@@ -7,23 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from contextpull.eval.report.figures import p_value, plain, signed, written
+from contextpull.eval.report.cells import Cell, Column, Table
+from contextpull.eval.report.figures import p_value
 from contextpull.eval.statistics import Interval
-from contextpull.eval.table import UNDEFINED
 
 Record = Mapping[str, Any]
 """What a file holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldenTable:
-    """A table as text; the first column names the lines."""
-
-    caption: str
-    heads: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    texts: int = 1
-    """How many columns from the left hold text; the others hold figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +24,10 @@ class GoldenView:
     title: str
     claim: str
     """What the figures support, in a sentence or two."""
+    caption: str
+    """What the chart shows."""
     chart: Markup
-    tables: tuple[GoldenTable, ...]
+    tables: tuple[Table, ...]
     notes: tuple[str, ...]
 
 
@@ -45,6 +36,11 @@ def number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise ValueError(f"{value!r} is no number")
     return float(value)
+
+
+def whole(value: Any) -> int:
+    """A count; ValueError for anything else."""
+    return int(number(value))
 
 
 def interval(record: Record) -> Interval:
@@ -63,16 +59,28 @@ def comes_next(record: Record, corrected_for: str) -> str:
     return f"“{record['other']}” comes next, {lag:.3f} lower, {luck} ({p})."
 
 
-def compared(record: Record, verdict: str) -> tuple[str, ...]:
-    """The cells of a comparison: n, difference, p, p (Holm), the verdict, detectable."""
+def compared_columns(verdict: str) -> tuple[Column, ...]:
+    """The heads over `compared`; the verdict's is this."""
+    return (
+        Column("n", "count"),
+        Column("difference", "difference"),
+        Column("p", "p"),
+        Column("p (Holm)", "p"),
+        Column(verdict, "text"),
+        Column("detectable", "figure"),
+    )
+
+
+def compared(record: Record, verdict: str) -> tuple[Cell, ...]:
+    """The cells of a comparison."""
     detectable = record["detectable"]
     return (
-        f"{record['n']:,}",
-        written(interval(record["difference"]), signed),
-        p_value(number(record["p"])),
-        p_value(number(record["p_holm"])),
+        whole(record["n"]),
+        interval(record["difference"]),
+        number(record["p"]),
+        number(record["p_holm"]),
         verdict,
-        UNDEFINED if detectable is None else plain(number(detectable)),
+        None if detectable is None else number(detectable),
     )
 
 

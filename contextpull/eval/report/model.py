@@ -162,6 +162,8 @@ class Provenance:
     corpus: str
     questions: str
     limits: dict[str, Any]
+    skipped: dict[str, str]
+    """By shape of which nothing was asked, why; without those of which a run does not know it."""
     closed_gold: int | None
     """Questions to whose gold copies were added; None where that was not asked for."""
     clusters: int
@@ -262,6 +264,7 @@ def _provenance(run: SavedRun) -> Provenance:
         corpus=manifest["corpus"],
         questions=manifest["questions"],
         limits=manifest.get("limits") or {},
+        skipped={str(name): str(why) for name, why in manifest.get("skipped", {}).items()},
         closed_gold=closed["questions"] if closed else None,
         clusters=run.report["rows"][0]["interval"]["clusters"],
         fingerprints={name: each["fingerprint"] for name, each in run.report["agents"].items()},

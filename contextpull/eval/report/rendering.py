@@ -6,6 +6,7 @@ their hashes. Whatever comes from runs is escaped here, or put into the page by 
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from math import isfinite, nan
@@ -13,14 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from contextpull import __version__
 from contextpull.errors import InvalidInput
 from contextpull.eval.report import charts, figures, histograms
 from contextpull.eval.report.caveats import caveats_of
+from contextpull.eval.report.cells import cell_text
 from contextpull.eval.report.changes import changes, history
-from contextpull.eval.report.claims import claim_of
+from contextpull.eval.report.claims import change_of, claim_of
 from contextpull.eval.report.model import RunView, view_of
 from contextpull.eval.report.packing import as_json, pack
 from contextpull.eval.runs import SHAPES_FIRST
@@ -93,19 +95,31 @@ def _values(run: RunView, runs: Sequence[RunView]) -> dict[str, object]:
     return {
         "run": run,
         "nan": nan,
-        "skipped": [each for each in SHAPES_FIRST if run.shapes and each not in run.shapes],
+        "skipped": _skipped(run),
         "shape_sizes": run.shape_sizes,
         "claim": claim_of(run),
         "caveats": caveats_of(run),
         "drawn": [(axis, charts.trade_off(run, axis)) for axis in charts.AXES],
         "compared": {each.row: each for each in run.comparisons},
         "changed": changed,
+        "changed_claim": change_of(changed) if changed else "",
+        "all_alike": not any(line.unlike_last for line in lines),
+        "same_k": not any("k" in line.unlike_last for line in lines),
         "runs": runs,
         "history_names": names,
         "history_lines": lines,
         "index": Markup(as_json(packed.index)),
         "chunks": packed.chunks,
     }
+
+
+def _skipped(run: RunView) -> dict[str, str]:
+    """Shapes without a question, and why; empty where the run does not say. None without shapes."""
+    if not run.shapes:
+        return {}
+    reasons = run.provenance.skipped
+    names = dict.fromkeys([*SHAPES_FIRST, *reasons])
+    return {each: reasons.get(each, "") for each in names if each not in run.shapes}
 
 
 @cache
@@ -128,10 +142,18 @@ def _environment() -> Environment:
         about=_about,
         seconds=_seconds,
         shown=lambda name: printable(str(name)),
+        broken=_broken,
         words=lambda name: printable(str(name)).replace("_", " "),
     )
-    environment.globals.update(charts=charts, histograms=histograms, version=__version__)
+    environment.globals.update(
+        cell_text=cell_text, charts=charts, histograms=histograms, version=__version__
+    )
     return environment
+
+
+def _broken(name: object) -> Markup:
+    """A name that may break behind its signs rather than inside a word."""
+    return Markup("<wbr>").join(map(escape, re.split(r"(?<=[+/:,-])", printable(str(name)))))
 
 
 def _dollars(value: float) -> str:

@@ -3,41 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
+from contextpull.eval.report.cells import Cell, Column, Table
+from contextpull.eval.report.changes import ChangedRow, Changes, changes
 from contextpull.eval.report.model import ComparisonView, RunView, Summary
-from contextpull.eval.statistics import Interval
-
-Kind = Literal["text", "count", "figure", "p", "interval", "difference", "counts"]
-"""How the values of a column are written; the last three are intervals: of figures, of signed
-ones, of counts."""
-INTERVALS = frozenset({"interval", "difference", "counts"})
-Cell = str | int | float | Interval | None
-"""None, and a number that is none (nan), where there is nothing to say."""
-
-
-class Column(NamedTuple):
-    """The head of a column."""
-
-    name: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table; every line has a cell for each column."""
-
-    name: str
-    """Short, and good for a file's name."""
-    title: str
-    columns: tuple[Column, ...]
-    lines: tuple[tuple[Cell, ...], ...]
 
 
 def tables_of(views: Sequence[RunView]) -> tuple[Table, ...]:
-    """All tables of these runs; the first column of each says which run a line is of."""
+    """All tables of these runs; the first column of each says which run a line is of.
+
+    Of several runs also what the last changed, beside the one before; without a line where these
+    two cannot be compared.
+    """
     measures = _measures_of(views)
     rows = list(dict.fromkeys(row.name for view in views for row in view.rows))
     return (
@@ -68,6 +47,7 @@ def tables_of(views: Sequence[RunView]) -> tuple[Table, ...]:
             (_RUN, *_QUESTION, *(Column(f"recall: {each}", "figure") for each in rows)),
             _lines(views, partial(_questions, rows=rows)),
         ),
+        *(_changed_tables(views) if len(views) > 1 else ()),
     )
 
 
@@ -98,7 +78,7 @@ _COST = (
     Column("tokens sent a question", "count"),
     Column("tokens cached a question", "count"),
     Column("tokens written a question", "count"),
-    Column("dollars a question", "figure"),
+    Column("dollars a question", "fine"),
     Column("seconds a question", "interval"),
 )
 _COMPARISON = (
@@ -137,6 +117,29 @@ _QUESTION = (
     Column("gold", "text"),
     Column("answer", "text"),
     Column("source", "text"),
+)
+
+
+_BEFORE = Column("run before", "text")
+_CHANGED = (
+    _RUN,
+    _BEFORE,
+    Column("row", "text"),
+    Column("shape", "text"),
+    Column("measure", "text"),
+    Column("n", "count"),
+    Column("before", "figure"),
+    Column("now", "figure"),
+    *_COMPARISON[5:],
+    Column("won", "text"),
+    Column("lost", "text"),
+)
+_SETTINGS = (
+    _RUN,
+    _BEFORE,
+    Column("setting", "text"),
+    Column("before", "text"),
+    Column("now", "text"),
 )
 
 
@@ -265,6 +268,40 @@ def _results(view: RunView, measures: Sequence[str]) -> _Lines:
                 each.error,
                 _listed(each.ranking),
             )
+
+
+def _changed_tables(views: Sequence[RunView]) -> tuple[Table, ...]:
+    before, run = _names(views)[-2:]
+    changed = changes(*views[-2:])
+    rows = (_changed(each.comparison, each) for each in changed.rows)
+    shapes = (_changed(each, None) for each in changed.by_shape)
+    return (
+        Table(
+            "changes",
+            "Beside the run before",
+            _CHANGED,
+            tuple((run, before, *line) for line in (*rows, *shapes)),
+        ),
+        Table(
+            "settings",
+            "Settings that differ from the run before",
+            _SETTINGS,
+            tuple((run, before, *line) for line in _settings(changed)),
+        ),
+    )
+
+
+def _changed(each: ComparisonView, row: ChangedRow | None) -> tuple[Cell, ...]:
+    """The line of a row, or without one of a shape, whose questions are not listed again."""
+    name, _, shape, measure, n, *compared = _comparison(each)
+    means = (row.first, row.second) if row else (None, None)
+    listed = (_listed(row.won), _listed(row.lost)) if row else ("", "")
+    return (name, shape, measure, n, *means, *compared, *listed)
+
+
+def _settings(changed: Changes) -> _Lines:
+    for name, old, new in changed.settings:
+        yield name, *("" if each is None else str(each) for each in (old, new))
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -195,11 +195,42 @@ def test_the_command_writes_tables_of_all_runs_beside_the_page(tmp_path: Path) -
     assert str(tmp_path / "t" / "rows.csv") in result.output
 
 
-def test_tables_need_a_run(tmp_path: Path) -> None:
+def test_of_two_runs_the_tables_say_what_changed(tmp_path: Path) -> None:
+    push = {"bm25": FINDS_ALL}
+    runs = [
+        keep_run(tmp_path / name, push, {"pull": found}, model=name)
+        for name, found in (("older", FINDS_ONE), ("newer", FINDS_ALL))
+    ]
+    views = [view_of(each) for each in runs]
+    paths = {each.stem: each for each in write_csv(views, tmp_path / "csv")}
+    of_pull = column(paths["changes"], "row").index("pull, read")
+    assert column(paths["changes"], "won")[of_pull] == '["q2", "q3"]'
+    assert column(paths["changes"], "before")[of_pull] == pytest.approx(1 / 3)
+    assert column(paths["changes"], "now")[of_pull] == 1
+    assert read(paths["settings"])[1] == [["newer", "older", "model", "older", "newer"]]
+    assert "## Settings that differ from the run before" in markdown(views)
+
+
+def test_runs_that_cannot_be_compared_have_tables_all_the_same(tmp_path: Path) -> None:
+    runs = [keep_run(tmp_path / name, {name: FINDS_ALL}) for name in ("older", "newer")]
+    paths = {
+        each.stem: each for each in write_csv([view_of(each) for each in runs], tmp_path / "t")
+    }
+    assert read(paths["changes"])[1] == []
+    assert column(paths["rows"], "run") == ["older", "newer"]
+
+
+def test_no_value_has_one_sign_in_every_table(view: RunView) -> None:
+    cells = {cell.strip() for line in markdown([view]).splitlines() for cell in line.split("|")}
+    assert "–" in cells
+    assert "-" not in cells
+
+
+def test_a_plot_needs_a_run(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     (tmp_path / "golden.json").write_text("{}")
-    named = [str(tmp_path / "golden.json"), "-o", str(tmp_path / "page.html"), "--csv", "t"]
+    named = [str(tmp_path / "golden.json"), "-o", str(tmp_path / "page.html"), "--plot", "p.svg"]
     result = CliRunner().invoke(cli, ["eval", "report", *named])
     assert result.exit_code == 2
-    assert "need the folder of a run" in result.output
+    assert "needs the folder of a run" in result.output
     assert not (tmp_path / "page.html").exists()

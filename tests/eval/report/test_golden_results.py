@@ -15,9 +15,11 @@ from contextpull.eval.golden.declining import answer_cutoff, cutoff_record
 from contextpull.eval.golden.questions import save_golden
 from contextpull.eval.golden.reporting import golden_report, report_record
 from contextpull.eval.golden.settings import parse_settings
+from contextpull.eval.report.cells import cell_text
+from contextpull.eval.report.exports import markdown, write_csv
 from contextpull.eval.report.golden import golden_file, golden_parts
 from contextpull.eval.report.golden_view import GoldenView
-from contextpull.eval.report.rendering import page_of
+from contextpull.eval.report.rendering import report_page
 from contextpull.store.opening import Snapshot
 from tests.eval.golden.stores import asks, store_of
 from tests.eval.report.kept_runs import FINDS_ALL, keep_run
@@ -69,7 +71,13 @@ def printed(folder: Path, command: str, *options: str) -> dict[str, Any]:
 
 
 def cells(found: GoldenView) -> list[str]:
-    return [cell for table in found.tables for line in table.lines for cell in line]
+    """Every cell as the page writes it."""
+    return [
+        " ".join(filter(None, cell_text(column, cell)))
+        for table in found.tables
+        for line in table.lines
+        for column, cell in zip(table.columns, line, strict=True)
+    ]
 
 
 def test_a_report_says_what_finds_the_most_with_its_interval(
@@ -80,7 +88,7 @@ def test_a_report_says_what_finds_the_most_with_its_interval(
         found.claim == "“lexical” finds the most: recall@3 0.889 [0.727, 1.000] over 9 questions."
     )
     assert "0.889 [0.727, 1.000]" in cells(found)
-    assert found.tables[-1].caption == "“lexical” found nothing right for 1"
+    assert found.tables[-1].title == "“lexical” found nothing right for 1"
 
 
 def test_an_order_that_could_be_luck_is_said_to_be(report: dict[str, Any], tmp_path: Path) -> None:
@@ -93,7 +101,7 @@ def test_an_order_that_could_be_luck_is_said_to_be(report: dict[str, Any], tmp_p
     }
     found = view(tmp_path, {**other, "comparisons": [pair]})
     assert "“dense” comes next, 0.100 lower, which could be luck (p 0.250" in found.claim
-    assert [each.caption for each in found.tables[1:3]] == [
+    assert [each.title for each in found.tables[1:3]] == [
         "Picks",
         "Pairs of settings in recall@3",
     ]
@@ -129,7 +137,7 @@ def test_a_sweep_names_the_best_build_and_says_what_could_be_luck(tmp_path: Path
     found = view(tmp_path, record)
     assert found.claim.startswith(f"“{record['best']}” ranks first: ndcg@10 1.000 [1.000, 1.000]")
     assert "which could be luck" in found.claim
-    assert [each.caption for each in found.tables] == [
+    assert [each.title for each in found.tables] == [
         "Builds, best first",
         "ndcg@10 of the best build, less that of",
     ]
@@ -141,7 +149,7 @@ def test_techniques_that_cannot_be_told_apart_are_said_to_be(tmp_path: Path) -> 
     found = view(tmp_path, printed(tmp_path, "chunking", *techniques))
     assert "has 4 of 4 questions right, as has" in found.claim
     assert "These questions cannot tell it from" in found.claim
-    assert found.tables[0].caption == "Techniques, each by its best build"
+    assert found.tables[0].title == "Techniques, each by its best build"
     assert "semantic" in cells(found), "what was left out is told"
 
 
@@ -164,11 +172,48 @@ def test_the_command_draws_results_beside_a_run(report: dict[str, Any], tmp_path
     assert "“lexical” finds the most" in html
 
 
+def test_results_alone_are_a_page_whose_parts_are_in_the_bar_above(
+    report: dict[str, Any], snapshot: Snapshot, tmp_path: Path
+) -> None:
+    parts = [view(tmp_path, report), view(tmp_path, cutoff_of(snapshot))]
+    html = report_page([], parts).html
+    assert '<h1 id="golden-title">' in html
+    assert '<a href="#golden-1">What each setting finds</a>' in html
+    assert '<a href="#golden-2">Where to decline</a>' in html
+
+
+def test_what_was_found_for_all_has_no_empty_table_of_misses(
+    report: dict[str, Any], tmp_path: Path
+) -> None:
+    all_found = json.loads(json.dumps(report))
+    all_found["settings"][0]["misses"] = []
+    assert [each.name for each in view(tmp_path, all_found).tables] == ["measures"]
+
+
+def test_tables_of_results_are_exported_with_bare_figures(
+    report: dict[str, Any], tmp_path: Path
+) -> None:
+    found = view(tmp_path, report)
+    paths = write_csv([], tmp_path / "csv", [found, found])
+    assert [each.name for each in paths] == [
+        *("golden-1-measures.csv", "golden-1-misses.csv"),
+        *("golden-2-measures.csv", "golden-2-misses.csv"),
+    ]
+    heads, line = paths[0].read_text().splitlines()
+    assert heads.startswith('"setting","recall@3","recall@3 low","recall@3 high",')
+    assert line.startswith('"lexical",0.888')
+    written = markdown([], [found])
+    assert written.startswith("# results.json\n")
+    assert "## What each setting finds (results.json)" in written
+    assert "| lexical | 0.889 [0.727, 1.000] |" in written
+    assert "<" not in written
+
+
 def test_text_of_others_is_text_in_the_page(report: dict[str, Any], tmp_path: Path) -> None:
     hostile = json.loads(json.dumps(report).replace("lexical", "<img src=x onerror=alert(1)>"))
-    html = page_of("golden.html", golden=[view(tmp_path, hostile)]).html
+    html = report_page([], [view(tmp_path, hostile)]).html
     assert "<img" not in html
-    assert "<script>" not in html
+    assert "<script>alert" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt; ]]&gt; &amp; nothing" in html
 
 

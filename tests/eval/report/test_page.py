@@ -252,7 +252,8 @@ def test_of_two_runs_the_second_is_shown_with_what_changed(tmp_path: Path) -> No
     html = html_of(first, second)
     assert "What changed from <bdi>first</bdi> to <bdi>second</bdi>" in html
     assert "<td><bdi>old</bdi></td><td><bdi>new</bdi></td>" in html
-    assert "2 won, 0 lost" in html
+    assert "“second” beside “first”: of 4 rows that both have" in html
+    assert 'Won: <a class="question-link" href="#q=q2">' in html
     index, items = items_of(html)
     of_pull = items[index["questions"][1][4]]["before"][2]
     assert (of_pull["row"], of_pull["scores"]["recall@5"]) == ("pull, read", 0.0)
@@ -264,7 +265,8 @@ def test_runs_of_other_questions_are_said_not_to_compare(tmp_path: Path) -> None
     second = keep_run(tmp_path / "second", PUSH)
     html = html_of(first, second)
     assert "They cannot be compared:" in html
-    assert "other questions, k or corpus" in html
+    assert "The last two runs cannot be compared with each other." in html
+    assert '<span class="tag">other questions</span>' in html
 
 
 def test_of_many_runs_every_row_has_a_history_with_its_gaps(tmp_path: Path) -> None:
@@ -283,6 +285,45 @@ def test_a_history_joins_only_runs_that_can_be_compared(tmp_path: Path) -> None:
         for at, corpus in enumerate(corpora)
     ]
     assert html_of(*runs).count('class="trend push best"') == 1
+
+
+def test_a_shape_without_questions_is_named_with_the_reason_that_the_run_has(
+    tmp_path: Path,
+) -> None:
+    skipped = {"aggregation": "no <b>key</b>", "table": "it has questions all the same"}
+    html = html_of(keep_run(tmp_path / "run", PUSH, skipped=skipped))
+    assert "Skipped: <bdi>aggregation</bdi> (<bdi>no &lt;b&gt;key&lt;/b&gt;</bdi>)." in html
+    assert "The questions have none of the shape exact lookup." in html
+    assert "it has questions all the same" not in html
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ('{"shapes": {"table": {"skipped": "no table has a key"}}}', "no table has a key"),
+        ('{"shapes": {"table": {"skipped": null}}}', ""),
+        ('{"shapes": [1]}', ""),
+        ("{", ""),
+    ],
+)
+def test_a_run_keeps_why_a_generated_set_skipped_a_shape(
+    tmp_path: Path, report: str, said: str
+) -> None:
+    options = write_set(tmp_path, 2)
+    (tmp_path / "questions.report.json").write_text(report)
+    eval_run(*options, "--out", tmp_path / "run")
+    html = html_of(tmp_path / "run")
+    assert ("Skipped: <bdi>table</bdi>" in html) == bool(said)
+    assert said in html
+
+
+def test_shapes_that_were_not_asked_for_are_said_to_be_left_out(tmp_path: Path) -> None:
+    options = write_set(tmp_path, 2)
+    lines = (tmp_path / "questions.jsonl").read_text()
+    (tmp_path / "questions.jsonl").write_text(lines.replace("conceptual", "table", 1))
+    eval_run(*options, "--shapes", "table", "--out", tmp_path / "run")
+    skipped = "<bdi>conceptual</bdi> (<bdi>not drawn: --shapes and --sample left it out</bdi>)"
+    assert skipped in html_of(tmp_path / "run")
 
 
 def test_no_run_at_all_is_refused() -> None:

@@ -1,6 +1,7 @@
 """A folder of runs served to this machine: what is listed, shown, refused and left alone."""
 
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -99,6 +100,16 @@ def test_runs_are_found_newest_first_with_their_best_row(runs: Path) -> None:
     assert [each.name for each in found] == ["deep/new", "old"]
     assert (found[1].best_row, found[1].recall.mean) == ("hybrid", 1.0)
     assert (found[1].rows, found[1].questions, found[1].model) == (2, 3, "a-model")
+
+
+def test_what_an_agent_was_only_shown_is_no_best_row(tmp_path: Path) -> None:
+    run = keep_run(tmp_path / "run", {"bm25": FINDS_ONE}, {"pull": FINDS_ONE})
+    report = json.loads((run / "report.json").read_text())
+    surfaced = next(each for each in report["rows"] if each["row"] == "pull, surfaced")
+    surfaced["measures"]["recall@5"]["mean"] = 1.0
+    (run / "report.json").write_text(json.dumps(report))
+    (found,) = find_runs(tmp_path).runs
+    assert (found.best_row, found.k) == ("bm25", 5)
 
 
 def test_a_run_itself_may_be_named(runs: Path) -> None:
