@@ -9,6 +9,7 @@
     │   ├── StoreNotFound
     │   ├── StoreDamaged      the database cannot be read
     │   ├── StoreConflict     another corpus lives in that store
+    │   ├── CorpusEmptied     a folder is empty of which the store has documents
     │   └── StoreBusy         another process is writing
     ├── MissingExtra          an optional dependency that is not installed
     ├── ModelUnavailable      a model that is not installed, is damaged, or cannot be reached
@@ -79,6 +80,10 @@ class StoreDamaged(StoreError):
 
 class StoreConflict(StoreError):
     """The store holds another corpus."""
+
+
+class CorpusEmptied(StoreError):
+    """A folder is empty of which the store has documents; nothing was changed."""
 
 
 class StoreBusy(StoreError):

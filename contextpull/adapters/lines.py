@@ -207,7 +207,10 @@ def first_repeated(items: Iterable[str]) -> str | None:
 
 def shown(value: object) -> str:
     """A value as JSON writes it, cut to what a message can hold."""
-    text = json.dumps(value, ensure_ascii=True)
+    try:
+        text = json.dumps(value, ensure_ascii=True)
+    except RecursionError:  # what is deep enough is read, and can still not be written
+        return "something nested too deeply"
     return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}…"
 
 

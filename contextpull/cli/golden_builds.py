@@ -10,12 +10,14 @@ import click
 
 from contextpull.cli.golden_measuring import check_output, whole_numbers
 from contextpull.cli.options import (
+    DEFAULT_STORE,
     api_key_option,
     chosen_of,
     embedder_option,
     json_option,
     models_of,
     print_json,
+    read_as_option,
     reranker_option,
     together,
 )
@@ -24,6 +26,7 @@ from contextpull.cli.rows import rounds_option, seed_option
 from contextpull.config import cache_folder
 
 if TYPE_CHECKING:
+    from contextpull.eval.golden.chunking.corpus import SourceCorpus
     from contextpull.eval.metered import Spent
     from contextpull.models.embedding import Embedder
 
@@ -43,10 +46,10 @@ _SWEEP_HELP = """Cut and index FOLDER anew for every combination, and ask a GOLD
   --headings  in: headings, title and description are searched with each section, as an ingest
               has it; out: without them
 
---min-chars and --heading-depth are of `sections` alone. Each build lies in a scratch folder that
-is gone afterwards: no store is read or changed. Questions are scored as by `golden report`, at a
-grain that no cutting moves: documents, pages, or evidence. A label that names a section counts as
-its document; --by section is refused.
+--min-chars and --heading-depth are of `sections` alone. Files are read once, as the store of FOLDER
+reads them if there is one. Each build lies in a scratch folder that is gone afterwards: no store is
+changed. Questions are scored as by `golden report`, at a grain that no cutting moves: documents,
+pages, or evidence. A label that names a section counts as its document; --by section is refused.
 
 Rows are ranked by nDCG, then MRR, then the median time of a search. The best one is named with
 whether its distance to the next could be luck (permutation test, Holm over all
@@ -68,6 +71,14 @@ def build_options(default_headings: str) -> Callable[[Callable[..., Any]], Calla
     return together(
         click.argument("golden", type=_HERE),
         click.argument("folder", type=_HERE),
+        click.option(
+            "--store",
+            type=click.Path(path_type=Path, file_okay=False),
+            envvar="CONTEXTPULL_STORE",
+            help="A store that was read from FOLDER: its --read-as holds, and its name for the"
+            " folder begins paths. It is not changed.  [.contextpull, if there is one]",
+        ),
+        read_as_option,
         click.option(
             "--headings",
             default=default_headings,
@@ -120,7 +131,6 @@ def numbers_option(name: str, default: str, text: str) -> Callable[..., Any]:
 @click.pass_context
 def sweep_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
-    from contextpull.eval.golden.chunking.corpus import read_corpus
     from contextpull.eval.golden.questions import load_golden
     from contextpull.eval.golden.reporting import checked_cutoffs
     from contextpull.eval.golden.settings import parse_settings
@@ -145,7 +155,7 @@ def sweep_command(context: click.Context, /, **options: Any) -> None:
     check_embedder(builds, settings, options["embedder"])
     questions = load_golden(options["golden"])
     with builds_progress() as told:
-        corpus = read_corpus(options["folder"])
+        corpus = corpus_of(options)
         report = sweep(
             corpus,
             questions,
@@ -166,6 +176,15 @@ def sweep_command(context: click.Context, /, **options: Any) -> None:
         render = render_sweep_markdown if options["markdown"] else render_sweep
         click.echo(render(report), nl=False)
     context.exit(1 if any(each.measured.row.failures for each in report.rows) else 0)
+
+
+def corpus_of(options: dict[str, Any]) -> "SourceCorpus":
+    """The documents of the folder, read as the store reads them where it is of that folder."""
+    from contextpull.eval.golden.chunking.corpus import read_corpus
+    from contextpull.store.database import FILE
+
+    store = options["store"] or (DEFAULT_STORE if (DEFAULT_STORE / FILE).exists() else None)
+    return read_corpus(options["folder"], store, read_as=options["read_as"])
 
 
 def opened_embedder(options: dict[str, Any]) -> "Embedder | None":

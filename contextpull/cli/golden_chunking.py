@@ -14,6 +14,7 @@ from contextpull.cli.golden_builds import (
     BuildsTold,
     build_options,
     builds_progress,
+    corpus_of,
     headings_of,
     numbers_option,
     opened_embedder,
@@ -166,7 +167,6 @@ def _compare(
     questions: "list[GoldenQuestion]", options: dict[str, Any], told: BuildsTold
 ) -> "tuple[ChunkingReport, SourceCorpus]":
     from contextpull.eval.golden.chunking.building import KeptBuilds
-    from contextpull.eval.golden.chunking.corpus import read_corpus
     from contextpull.eval.golden.chunking.running import Plan, compare_chunking
     from contextpull.eval.metered import Budget
 
@@ -183,7 +183,7 @@ def _compare(
         budget = Budget(options["max_tokens"], options["max_usd"])
         answering = _answering(options, kept_in, budget, told)
         means = _means(options, kept_in, budget, told)
-        corpus = read_corpus(options["folder"])
+        corpus = corpus_of(options)
         report = compare_chunking(
             corpus,
             questions,

@@ -133,7 +133,7 @@ _by_option = click.option(
 @click.pass_context
 def report_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
-    from contextpull.eval.golden.questions import load_golden
+    from contextpull.eval.golden.questions import file_record, load_golden
     from contextpull.eval.golden.report_table import render_report, render_report_markdown
     from contextpull.eval.golden.reporting import checked_cutoffs, golden_report, report_record
     from contextpull.eval.golden.settings import parse_settings
@@ -156,7 +156,7 @@ def report_command(context: click.Context, /, **options: Any) -> None:
             on_progress=on_progress,
         )
     if options["as_json"]:
-        print_json(report_record(report))
+        print_json({"golden": file_record(options["file"]), **report_record(report)})
     else:
         render = render_report_markdown if options["markdown"] else render_report
         click.echo(render(report), nl=False)
@@ -190,7 +190,7 @@ def report_command(context: click.Context, /, **options: Any) -> None:
 def cutoff_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
     from contextpull.eval.golden.declining import answer_cutoff, cutoff_record, load_unanswerable
-    from contextpull.eval.golden.questions import load_golden
+    from contextpull.eval.golden.questions import file_record, load_golden
     from contextpull.eval.golden.report_table import render_cutoff
     from contextpull.store import open_store
 
@@ -211,7 +211,7 @@ def cutoff_command(context: click.Context, /, **options: Any) -> None:
             on_progress=on_progress,
         )
     if options["as_json"]:
-        print_json(cutoff_record(declining))
+        print_json({"golden": file_record(options["file"]), **cutoff_record(declining)})
     else:
         click.echo(render_cutoff(declining), nl=False)
     context.exit(0 if declining.found.chosen else 1)

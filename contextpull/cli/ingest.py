@@ -51,6 +51,11 @@ _LIMITS = ReadLimits()
     is_flag=True,
     help="Hash every file instead of trusting size and time, and try again what cannot be read.",
 )
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Take out what the store has of a folder that is empty now.",
+)
 @click.option("--strict", is_flag=True, help="Exit 1 when a file cannot be read or has a warning.")
 @click.option(
     "--read-seconds",
@@ -80,6 +85,7 @@ def ingest_command(
     name: str,
     store: Path,
     verify: bool,
+    allow_empty: bool,
     strict: bool,
     read_seconds: float,
     read_memory: int,
@@ -100,6 +106,8 @@ def ingest_command(
     With --as a store takes several folders, each a corpus with a name; an ingest reads one of them.
     Without FOLDER it is the one that the store remembers, by the name or the only one, or else all.
     How documents are cut is the store's: other sizes cut every corpus anew.
+    A folder that is empty all of a sudden, like the place of a drive that is not mounted, is not
+    believed: the store keeps what it has of it, until you say --allow-empty.
 
     For --strict, faults are: a file that has a reader and is not in the store, be it empty, damaged
     or too much for the limits; a broken link; a folder that cannot be looked into; every warning. A
@@ -121,12 +129,13 @@ def ingest_command(
       contextpull ingest
       contextpull ingest ./docs --embedder bge-small-en-v1.5
 
-    Exit code: 0, 1 when no document was found, the folder of a corpus is gone, the vectors that the
-    store keeps could not be brought up to date, or --strict found a fault, 2 for an error.
+    Exit code: 0, 1 when no document was found, the folder of one of several corpora is gone or
+    emptied, the vectors that the store keeps could not be brought up to date, or --strict found a
+    fault, 2 for an error.
     """
     from contextpull.models.specs import parse_spec
     from contextpull.store.embedding import forget_vectors
-    from contextpull.store.ingest import ingest, stored_settings
+    from contextpull.store.ingest import ingest, settings_of
 
     if embedder and no_vectors:
         raise click.UsageError("Give either --embedder or --no-vectors.")
@@ -136,7 +145,7 @@ def ingest_command(
     if embedder:
         parse_spec(embedder, "embedder")  # a slip of the pen is said before the folder is read
     given = {name: value for name, value in cutting.items() if value is not None}
-    settings = dataclasses.replace(stored_settings(store) or CutSettings(), **given)
+    settings = dataclasses.replace(settings_of(store), **given)
     limits = ReadLimits(seconds=read_seconds, megabytes=read_memory)
     with reading_bar() as progress:
         report = ingest(
@@ -145,6 +154,7 @@ def ingest_command(
             settings,
             name=name,
             verify=verify,
+            allow_empty=allow_empty,
             progress=progress,
             limits=limits,
         )

@@ -45,7 +45,7 @@ the judge differs from itself.
 Examples:
   contextpull eval judge runs/first --judge anthropic:claude-sonnet-4-5 --sample 50 --max-usd 1
   contextpull eval judge runs/first --judge-command 'python my_judge.py' --measures faithfulness
-  contextpull eval judge runs/first --judge http://127.0.0.1:8080/v1#my-model --labels labels.jsonl
+  contextpull eval judge runs/first --judge http://127.0.0.1:8080/v1#qwen --labels labels.jsonl
 
 Exit code: 0 when all that can be judged was, 1 when a verdict is missing (it is listed and counts
 in no mean), 2 where judging could not begin.

@@ -109,19 +109,20 @@ def _joined(_context: click.Context, _option: click.Parameter, rules: Sequence[s
     return ",".join(rules) if rules else None
 
 
+read_as_option = click.option(
+    "--read-as",
+    multiple=True,
+    callback=_joined,
+    metavar="PATTERN=FORMAT",
+    help="Read files as another format than their names say, or of names that say none:"
+    " '*.txt=rst'; may be given several times. '' goes by the names again.",
+)
 cut_options = together(
     click.option("--heading-depth", type=int, help="Headings of levels 1 to this cut.  [6]"),
     click.option("--max-chars", type=int, help="Longer sections are split.  [2000]"),
     click.option("--hard-max-chars", type=int, help="Longer code is split.  [8000]"),
     click.option("--min-chars", type=int, help="Shorter fragments are merged.  [40]"),
-    click.option(
-        "--read-as",
-        multiple=True,
-        callback=_joined,
-        metavar="PATTERN=FORMAT",
-        help="Read files that have a reader as another format than their names say:"
-        " '*.txt=rst'; may be given several times. '' goes by the names again.",
-    ),
+    read_as_option,
 )
 """How documents are read and cut; what is not given stays as the store was made."""
 

@@ -1,6 +1,8 @@
 """`contextpull search`, `grep`, `read` and `index`: the four tools from a terminal."""
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from contextpull.cli.options import (
     store_option,
 )
 from contextpull.config import Mode, Snippets
+
+_CONTROL = re.compile(r"(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PICTURES = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {"\x7f": "\u2421"}
 
 
 @click.command("search", context_settings={"ignore_unknown_options": True})
@@ -96,12 +101,12 @@ def grep_command(
     store: Path,
     as_json: bool,
 ) -> None:
-    r"""Find every line with an exact text, in document order.
+    """Find every line with an exact text, in document order.
 
     \b
     Examples:
       contextpull grep --no-cache
-      contextpull grep -e 'HG-\d{4}' -C 1
+      contextpull grep -e 'HG-[0-9]{4}' -C 1
       contextpull grep Timeout -p 'reference/*.md'
 
     Exit code: 0, 1 when nothing was found, 2 for an error.
@@ -191,5 +196,14 @@ def _run(
     if result.is_error:
         click.echo(f"contextpull: {result.text}", err=True)
         context.exit(2)
-    click.echo(json.dumps(result.data, ensure_ascii=False, indent=2) if as_json else result.text)
+    _print(json.dumps(result.data, ensure_ascii=False, indent=2) if as_json else result.text)
     context.exit(0 if result.data[found] else 1)
+
+
+def _print(text: str) -> None:
+    """Print as it is, but to a terminal, which obeys control characters, pictures of those."""
+    if sys.stdout.isatty():
+        text = _CONTROL.sub(
+            lambda found: _PICTURES.get(found[0], "\N{REPLACEMENT CHARACTER}"), text
+        )
+    click.echo(text, color=True)  # else the library leaves out what sets colours

@@ -3,6 +3,7 @@
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError, TreeBuilder
 
@@ -38,6 +39,10 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the members, in the order of the file."""
+        return iter(self._members)
 
     def read(self, name: str) -> bytes:
         """The content of a member.

@@ -85,10 +85,14 @@ class Discovery:
         return is_known or path.is_dir() or path.is_symlink()
 
 
-def discover(root: Path, leave_out: Path | None = None) -> Discovery:
-    """Walk a folder and tell which of its files belong to the corpus.
+def discover(
+    root: Path, leave_out: Path | None = None, *, prefix: str = "", read_as: str = ""
+) -> Discovery:
+    """Walk a folder and tell which of its files belong to the corpus: those that a reader takes.
 
     The folder `leave_out` is passed over without a word: it is where the store lies.
+    Paths begin with `prefix`; files that `read_as` (see CutSettings) names have a reader, whatever
+    their suffix.
 
     Hidden entries and what an ignore file excludes are left out silently; every other file that
     is not taken is listed with its reason.
@@ -99,10 +103,10 @@ def discover(root: Path, leave_out: Path | None = None) -> Discovery:
         raise InvalidInput(f"The corpus {str(root)!r} {what}. Name a folder of documents.")
     if not os.access(root, os.R_OK | os.X_OK):
         raise InvalidInput(f"The folder {str(root)!r} cannot be read: check its permissions.")
-    walk = _Walk(root.resolve(), str(leave_out.resolve()) if leave_out else "")
+    walk = _Walk(root.resolve(), str(leave_out.resolve()) if leave_out else "", prefix, read_as)
     above = _folders_above(walk.root)
     walk.found.folders.update(dict.fromkeys(map(str, above)))
-    walk.folder(str(walk.root), "", _rules_above(walk.root, above))
+    walk.folder(str(walk.root), prefix, _rules_above(walk.root, above))
     walk.found.files.sort(key=lambda file: file.path)
     walk.found.skipped.sort(key=lambda file: file.path)
     return walk.found
@@ -142,9 +146,11 @@ class _Rules:
 
 
 class _Walk:
-    def __init__(self, root: Path, leave_out: str) -> None:
+    def __init__(self, root: Path, leave_out: str, prefix: str, read_as: str) -> None:
         self.root = root
         self.found = Discovery(left_out=leave_out)
+        self._read_as = read_as
+        self._deepest = prefix.count("/") + _DEEPEST
         self._taken: set[str] = set()
 
     def folder(self, location: str, prefix: str, rules: tuple[_Rules, ...]) -> None:
@@ -180,7 +186,7 @@ class _Walk:
         if is_folder:
             if entry.name in _VENDORED and verdict is None:
                 self._skip(path + "/", "a vendored folder; name it with ! in .contextpullignore")
-            elif path.count("/") >= _DEEPEST:
+            elif path.count("/") >= self._deepest:
                 self._skip(path + "/", f"nested deeper than {_DEEPEST} folders", is_fault=True)
             else:
                 self.folder(entry.path, path + "/", rules)
@@ -210,7 +216,7 @@ class _Walk:
             return
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "not a regular file")
-        elif format_of(path) is None:
+        elif format_of(path, self._read_as) is None:
             self._skip(
                 path, f"no reader for {Path(path).suffix.lower() or 'a name without suffix'}"
             )

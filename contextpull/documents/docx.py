@@ -34,10 +34,10 @@ def read_docx(data: bytes) -> ParsedDocument:
     Raises DocumentError for what is no Word document, and for encrypted ones.
     """
     package = Package(data, "a .docx")
-    body = child(package.xml(package.main), "body")
+    body = child(package.document("document"), "body")
     writer = _Writer(package)
     writer.margins("header")
-    writer.blocks(body)
+    writer.blocks(() if body is None else body)
     writer.end_code()
     writer.margins("footer")
     about = package.properties()

@@ -23,7 +23,8 @@ _PREFORMATTED = frozenset({"pre", "xmp", "listing", "plaintext"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _NO_CONTENT = re.compile(
     r"(?<![\w-])(?:linenos|lineno|linenodiv|line-numbers-rows|mw-editsection|headerlink|hash-link"
-    r"|anchorjs-link|anchor-link|permalink|mw-portlet|catlinks|sortkey|toc)(?![\w-])"
+    r"|anchorjs-link|anchor-link|permalink|mw-portlet|catlinks|sortkey|toc"
+    r"|nav-panel|navheader|navfooter|navigation)(?![\w-])"  # Texinfo's, DocBook's and GTK-Doc's
 )
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _LANGUAGE = re.compile(r"(?<![\w-])(?:language|lang|highlight)-(?:source-)?([\w+#.-]+)")

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from contextpull.documents.composing import NEEDS_PASSWORD, Composer
-from contextpull.documents.pdf_headings import Heads, heads_of, title_of
+from contextpull.documents.composing import LONGEST_TITLE, NEEDS_PASSWORD, Composer
+from contextpull.documents.pdf_headings import Heads, front_title, heads_of, title_of
 from contextpull.documents.pdf_layout import Line, regions
 from contextpull.documents.pdf_prose import Habits, Prose, habits_of, paragraphs
 from contextpull.documents.pdf_tables import Region, Table, region_of
@@ -25,7 +25,8 @@ _FEWEST_REPEATS = 3
 _MARGIN = 0.06
 _DIGITS = re.compile(r"[0-9]{1,6}")
 _BARE_NUMBER = re.compile(r"\W*[0-9]+\W*")
-_NO_TITLES = frozenset({"", "untitled", "(anonymous)", "(unspecified)"})
+_SAY_NOTHING = frozenset({"untitled", "anonymous", "(anonymous)", "unspecified", "(unspecified)"})
+"""What ReportLab writes into a file of which its author said nothing."""
 
 
 class Page(NamedTuple):
@@ -66,12 +67,13 @@ def read_pdf(data: bytes) -> ParsedDocument:
     pages = _without_margins(pages)
     warnings += _empty_pages(pages)
     composer = Composer()
-    heads = heads_of([page.regions for page in pages], entries)
+    laid_out = [page.regions for page in pages]
+    heads = heads_of(laid_out, entries)
     _compose(pages, heads, composer)
     return composer.document(
-        title="" if _plain(about.get("Title", "")) in _NO_TITLES else _plain(about["Title"]),
-        description=_plain(about.get("Subject", "")),
-        keywords=_plain(about.get("Keywords", "")),
+        title=_said(about, "Title") or front_title(laid_out, heads)[:LONGEST_TITLE],
+        description=_said(about, "Subject"),
+        keywords=_said(about, "Keywords"),
         warnings=warnings,
     )
 
@@ -244,5 +246,8 @@ def _is_wrapped(above: Line, below: Line) -> bool:
     return is_close and above.size == below.size and not title_of(below)[:1].isdigit()
 
 
-def _plain(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+def _said(about: dict[str, str], name: str) -> str:
+    """What the file says of itself under a name, on one line; empty where that is nothing."""
+    text = about.get(name, "")
+    plain = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return "" if plain in _SAY_NOTHING else plain

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from contextpull.documents.pdf_layout import Line, is_label
@@ -49,6 +50,23 @@ def heads_of(pages: Pages, outline: Sequence[tuple[int, str]]) -> Heads:
 def title_of(line: Line) -> str:
     """The text of a heading without the dots and the number that a table of contents adds."""
     return _LEADERS.sub("", line.text).strip()
+
+
+def front_title(pages: Pages, heads: Heads) -> str:
+    """The title on the front page, which outlines rarely name: its lines in the largest type.
+
+    Empty where that is a heading, or no larger than what the document is set in.
+    """
+    front = next((lines for page in pages if (lines := list(_lines([page])))), [])
+    chars: Counter[float] = Counter()
+    for line in _lines(pages):
+        chars[line.size] += len(line.text)
+    size = max((line.size for line in front if _could_be_title(line)), default=0)
+    if not front or size <= _LARGER * _body_size(chars):
+        return ""
+    largest = dropwhile(lambda line: line.size != size or not _could_be_title(line), front)
+    lines = list(takewhile(lambda line: line.size == size, largest))
+    return "" if heads.level(lines[0]) else " ".join(line.text for line in lines)
 
 
 def _lines(pages: Pages) -> Iterator[Line]:

@@ -33,14 +33,13 @@ def read_pptx(data: bytes) -> ParsedDocument:
     package = Package(data, "a .pptx")
     slides = package.relations(package.main)
     writer = _Writer(package)
-    shown = children(child(package.xml(package.main), "sldIdLst"), "sldId")
+    shown = children(child(package.document("presentation"), "sldIdLst"), "sldId")
     for count, each in enumerate(shown, start=1):
         relation = slides.get(relation_id(each) or "")
         if relation is not None:
             writer.slide(count, relation.part)
     about = package.properties()
-    title = "" if about.title == "PowerPoint Presentation" else about.title
-    return writer.composer.document(title, about.description, about.keywords)
+    return writer.composer.document(about.title, about.description, about.keywords)
 
 
 class _Writer:

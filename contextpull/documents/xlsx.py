@@ -4,15 +4,15 @@ import io
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Any
 
-from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+from python_calamine import CalamineError, CalamineWorkbook
 
-from contextpull.documents.archive import parse_xml
 from contextpull.documents.composing import MOST_CELLS, Composer
-from contextpull.documents.ooxml import Package, relation_id
+from contextpull.documents.ooxml import Package, attribute, child, relation_id
 from contextpull.documents.sheet_xml import SheetFacts, facts_of, shared_text
 from contextpull.errors import DocumentError
 from contextpull.types import ParsedDocument
@@ -23,7 +23,9 @@ _MOST_TEXT = 100_000_000
 _MOST_FILLED = 2_000_000
 _LARGEST_MERGE = 10_000
 _ROWS_AT_ONCE = 100_000
-_READ = ("worksheet", "sharedStrings", "styles")
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 Value = Any
 """What calamine gives for a cell: text, a number, a flag, a date, a time or a duration."""
@@ -38,48 +40,94 @@ def read_xlsx(data: bytes) -> ParsedDocument:
     Raises DocumentError for what is no workbook, and for encrypted ones.
     """
     package = Package(data, "an .xlsx")
-    parts = _parts(package)
-    facts = _facts(package, parts)
-    book = _opened(parts)
+    workbook = package.document("workbook")
+    strings, styles = _part_of(package, "sharedStrings"), _part_of(package, "styles")
+    sheets = _sheets(package, workbook, strings)
+    since_1904 = attribute(child(workbook, "workbookPr"), "date1904") in {"1", "true"}
+    book = _opened(sheets, strings, styles, since_1904=since_1904)
     composer = Composer()
     warnings: list[str] = []
-    for sheet in book.sheets_metadata:
-        own = facts.get(sheet.name)
-        if sheet.typ != SheetTypeEnum.WorkSheet or own is None or not own.area:
-            continue
-        if own.area > _MOST_AREA:
+    for number, sheet in enumerate(sheets):
+        if sheet.facts.area > _MOST_AREA:
             warnings.append(
-                f"sheet {sheet.name!r} is not read: its cells spread over {own.area:,} places"
+                f"sheet {sheet.name!r} is not read: its cells spread over"
+                f" {sheet.facts.area:,} places"
             )
-            continue
-        _write(sheet.name, _values(book, sheet.name, own), composer)
+        elif sheet.facts.area:
+            _write(sheet.name, _values(book, number, sheet.facts), composer)
     about = package.properties()
     return composer.document(about.title, about.description, about.keywords, warnings)
 
 
-def _parts(package: Package) -> dict[str, bytes]:
-    """What is read of the file, unpacked within bounds, by name."""
-    related = package.relations(package.main).values()
-    names = [each.part for each in related if each.kind in _READ]
-    kept = ["[Content_Types].xml", "_rels/.rels", package.main, _relations_file(package.main)]
-    wanted = dict.fromkeys([*kept, *names])
-    return {name: package.read(name) for name in wanted if name in package}
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A tab of the workbook."""
+
+    name: str
+    xml: bytes
+    facts: SheetFacts
 
 
-def _opened(parts: dict[str, bytes]) -> CalamineWorkbook:
-    """The workbook, of a zip file with no more in it than what was unpacked."""
+def _part_of(package: Package, kind: str) -> bytes:
+    """The part of this kind that the workbook names, unpacked; empty when it names none."""
+    parts = package.related(package.main, kind)
+    return package.read(parts[0]) if parts else b""
+
+
+def _sheets(package: Package, workbook: Any, strings: bytes) -> list[_Sheet]:
+    """The tabs with cells, in order; checks how much shared text they refer to."""
+    relations = package.relations(package.main)
+    shared = shared_text(strings) if strings else []
+    sheets: list[_Sheet] = []
+    text = 0
+    for element in workbook.iter():
+        relation = relations.get(relation_id(element) or "")
+        if relation is not None and relation.kind == "worksheet":
+            xml = package.read(relation.part)
+            sheets.append(_Sheet(element.get("name") or "", xml, facts_of(xml, shared)))
+            text += sheets[-1].facts.text
+            if text > _MOST_TEXT:
+                raise DocumentError(f"its cells hold more than {_MOST_TEXT:,} bytes of text")
+    return sheets
+
+
+def _opened(
+    sheets: Sequence[_Sheet], strings: bytes, styles: bytes, *, since_1904: bool
+) -> CalamineWorkbook:
+    """A workbook of these sheets, named by their number, and nothing else of the file.
+
+    calamine takes each part from the place where Excel puts it, wherever the file has it, and
+    unpacks without bounds what it is given.
+    """
+    tabs, relations = "", {}
     checked = io.BytesIO()
     with zipfile.ZipFile(checked, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+        for number, sheet in enumerate(sheets):
+            tabs += f'<sheet name="{number}" sheetId="{number + 1}" r:id="r{number}"/>'
+            relations[f"worksheets/{number}.xml"] = "worksheet"
+            archive.writestr(f"xl/worksheets/{number}.xml", sheet.xml)
+        for name, content in (("sharedStrings", strings), ("styles", styles)):
+            if content:
+                archive.writestr(f"xl/{name}.xml", content)
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><workbookPr'
+            f' date1904="{int(since_1904)}"/><sheets>{tabs}</sheets></workbook>',
+        )
+        archive.writestr("_rels/.rels", _relations({"xl/workbook.xml": "officeDocument"}))
+        archive.writestr("xl/_rels/workbook.xml.rels", _relations(relations))
     checked.seek(0)
     with _damage_reported():
         return CalamineWorkbook.from_filelike(checked)
 
 
-def _relations_file(part: str) -> str:
-    folder, _, name = part.rpartition("/")
-    return f"{folder}/_rels/{name}.rels"
+def _relations(kinds: dict[str, str]) -> str:
+    """A part that names others, each with its kind, by the ids `r0`, `r1` …"""
+    each = "".join(
+        f'<Relationship Id="r{number}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+        for number, (target, kind) in enumerate(kinds.items())
+    )
+    return f'<Relationships xmlns="{_PACKAGE}">{each}</Relationships>'
 
 
 @contextmanager
@@ -94,29 +142,10 @@ def _damage_reported() -> Iterator[None]:
         raise DocumentError(f"damaged: its sheets cannot be read ({error})") from error
 
 
-def _facts(package: Package, parts: dict[str, bytes]) -> dict[str, SheetFacts]:
-    """What the XML of each sheet says, by the sheet's name; checks how much text they refer to."""
-    relations = package.relations(package.main)
-    strings = [each.part for each in relations.values() if each.kind == "sharedStrings"]
-    shared = shared_text(parts[strings[0]]) if strings else []
-    facts: dict[str, SheetFacts] = {}
-    text = 0
-    for element in parse_xml(parts[package.main], package.main).iter():
-        key = relation_id(element)
-        relation = None if key is None else relations.get(key)
-        if relation is not None and relation.kind == "worksheet":
-            own = facts_of(parts[relation.part], shared)
-            text += own.text
-            if text > _MOST_TEXT:
-                raise DocumentError(f"its cells hold more than {_MOST_TEXT:,} bytes of text")
-            facts[element.get("name") or ""] = own
-    return facts
-
-
-def _values(book: CalamineWorkbook, name: str, facts: SheetFacts) -> Grid:
+def _values(book: CalamineWorkbook, number: int, facts: SheetFacts) -> Grid:
     """The rectangle that holds all cells, merged ones filled."""
     with _damage_reported():
-        sheet = book.get_sheet_by_name(name)
+        sheet = book.get_sheet_by_index(number)
         rows: Grid = sheet.to_python(skip_empty_area=True)
         first_row, first_column = sheet.start or (facts.top, facts.left)
         merged = sheet.merged_cell_ranges or []

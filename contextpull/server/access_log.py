@@ -2,11 +2,12 @@
 
 import json
 import logging
-import sys
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from contextpull.server.telling import write_line
 
 _LONGEST = 2_000
 
@@ -56,7 +57,7 @@ class Entry:
 def write(entry: Entry) -> None:
     """Write an entry's line; a log that cannot be written never costs an answer."""
     try:
-        print(entry.line(), file=sys.stderr, flush=True)
+        write_line(entry.line())
     except (OSError, ValueError):
         return
 

@@ -10,6 +10,7 @@ from contextpull.errors import ContextPullError, StoreBusy, StoreNotFound
 from contextpull.retrieval.work import Work
 from contextpull.server.telling import tell
 from contextpull.store import Store, open_store
+from contextpull.store.database import FILE
 
 if TYPE_CHECKING:
     from contextpull.store.ingest import IngestReport
@@ -142,9 +143,10 @@ class Corpus:
             work.tell("Waiting until the folder has been read.")
         if self._store is not None:
             return self._store
-        raise self._failure or StoreNotFound(
-            "The folder is still being read. Call again in a few seconds."
-        )
+        if self._failure is not None:
+            # One error for every call: each would add its own frames to it, and keep them.
+            raise self._failure.with_traceback(None)
+        raise StoreNotFound("The folder is still being read. Call again in a few seconds.")
 
     @property
     def store_if_ready(self) -> Store | None:
@@ -160,10 +162,8 @@ class Corpus:
 
     def _ingest(self) -> int | None:
         """Read the folders for the first time; the generation, None where that failed."""
-        from contextpull.store.ingest import ingest
-
         try:
-            report = ingest(self._root, self._path, self._settings)
+            report = self._read()
         except StoreBusy:
             return None  # whoever is writing brings it up to date; the server sees the generation
         except ContextPullError as error:
@@ -186,6 +186,20 @@ class Corpus:
         finally:
             self._open()
             self._fresh.set()
+
+    def _read(self) -> "IngestReport":
+        """Read the folders, when another process that makes the store just now has done so.
+
+        Raises StoreBusy where there is a store already that another process is writing to.
+        """
+        from contextpull.store.ingest import ingest
+
+        while True:
+            try:
+                return ingest(self._root, self._path, self._settings)  # waits for the other a while
+            except StoreBusy:
+                if self._stop.is_set() or (self._path / FILE).is_file():
+                    raise
 
     def _watch(self, watching: Watching, generation: int | None) -> None:
         from contextpull.store.watching import watch

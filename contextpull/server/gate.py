@@ -221,6 +221,13 @@ class Gate:
                     tasks.start_soon(self._watch, headers, identity, tasks.cancel_scope)
                 await self._protocol(scope, receive, answer)
                 tasks.cancel_scope.cancel()
+        if not answer.has_begun:
+            raise Refused(
+                503,
+                "ended",
+                "The stream was ended before it began. Ask again.",
+                {"Retry-After": "1"},
+            )
         await answer.end()
 
     async def _watch(self, headers: Headers, identity: Identity, stream: anyio.CancelScope) -> None:

@@ -52,7 +52,8 @@ class Threads:
 
 
 def _say(send: MemoryObjectSendStream[str], what: str) -> None:
-    with suppress(anyio.WouldBlock):
+    # Broken: the request was cancelled a moment ago, and the work will hear of it at its next step.
+    with suppress(anyio.WouldBlock, anyio.BrokenResourceError):
         anyio.from_thread.run_sync(send.send_nowait, what)
 
 

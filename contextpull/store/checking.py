@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from contextpull.errors import InvalidInput, StoreError
+from contextpull.errors import CorpusEmptied, InvalidInput, StoreError
 from contextpull.store.corpora import (
     CorpusFacts,
     corpora_facts,
-    missing_corpus,
     sources_of,
     walk,
+    without_emptied,
 )
 from contextpull.store.database import FILE, Database
 from contextpull.store.dense import FOLDER, read_manifest
@@ -63,15 +63,16 @@ def store_state(store: Path) -> StoreState:
         problems.append(f"{sections - vectors:,} sections have no vector yet")
     new = changed = gone = 0
     try:
-        walked = walk(sources_of(store, None), store)
-        problems += map(missing_corpus, walked.missing)
+        walked = walk(sources_of(store, None), store, database.settings.get("read_as", ""))
+        walked = without_emptied(walked, database)
+        problems += walked.missing
         found = {file.path: file for file in walked.everything.files}
         new = len(found.keys() - known.keys())
         gone = sum(walked.covers(path) for path in known.keys() - found.keys())
         changed = sum(
             path in known and not is_unchanged(file, known[path]) for path, file in found.items()
         )
-    except InvalidInput as error:
+    except (InvalidInput, CorpusEmptied) as error:
         problems.append(str(error))
     return StoreState(
         path=str(store),

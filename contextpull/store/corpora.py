@@ -3,16 +3,17 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from contextpull.documents.discovery import Discovery, discover
-from contextpull.errors import InvalidInput, StoreConflict, StoreDamaged, StoreError
+from contextpull.errors import CorpusEmptied, InvalidInput, StoreConflict, StoreDamaged, StoreError
 from contextpull.store.database import FILE, Database
 from contextpull.store.records import StoredCorpus
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_NO_UTF8 = re.compile(rb"\\x([89a-f][0-9a-f])")
+"""A byte of a folder's path as a store records it, where it is none of UTF-8 text."""
 
 
 class Source(NamedTuple):
@@ -29,13 +30,23 @@ class Source(NamedTuple):
         return StoredCorpus(self.name, root)
 
 
+def folder_of(corpus: StoredCorpus) -> Path:
+    """The folder that a store records as this corpus: `Source.record` the other way round."""
+    written = Path(corpus.root)
+    if written.is_dir():  # a name may hold what looks like such a byte
+        return written
+    return Path(
+        os.fsdecode(_NO_UTF8.sub(lambda byte: bytes([int(byte[1], 16)]), corpus.root.encode()))
+    )
+
+
 class Walk(NamedTuple):
     """What lies in the folders of some corpora."""
 
     found: dict[StoredCorpus, Discovery]
     """Of each what was found, under the paths that the store knows it by."""
-    missing: tuple[StoredCorpus, ...] = ()
-    """Those whose folder is gone or cannot be read."""
+    missing: tuple[str, ...] = ()
+    """A sentence on each whose folder is gone, cannot be read, or is empty all of a sudden."""
 
     @property
     def everything(self) -> Discovery:
@@ -84,7 +95,7 @@ def sources_of(store: Path, root: Path | None, name: str = "") -> list[Source]:
             f"The store {str(store)!r} holds no corpus."
             " Add one: contextpull ingest FOLDER --as NAME"
         )
-    return [Source(corpus.name, Path(corpus.root)) for corpus in corpora]
+    return [Source(corpus.name, folder_of(corpus)) for corpus in corpora]
 
 
 def _remembered(store: Path) -> tuple[StoredCorpus, ...]:
@@ -116,9 +127,10 @@ def corpus_named(corpora: Sequence[StoredCorpus], name: str, store: Path) -> Sto
     raise InvalidInput(f"The store {str(store)!r} has no corpus {name!r}. {known}")
 
 
-def walk(sources: Iterable[Source], store: Path) -> Walk:
-    """Walk the folders; the one in which the store lies leaves that out.
+def walk(sources: Iterable[Source], store: Path | None, read_as: str = "") -> Walk:
+    """Walk the folders; the one in which the store lies, if there is one, leaves that out.
 
+    `read_as` (see CutSettings) names files that are read whatever their suffix.
     A folder that is gone or cannot be read is told as missing. Raises InvalidInput when all are.
     """
     found: dict[StoredCorpus, Discovery] = {}
@@ -126,33 +138,48 @@ def walk(sources: Iterable[Source], store: Path) -> Walk:
     for source in sources:
         corpus = source.record
         try:
-            found[corpus] = _under(corpus.prefix, discover(source.folder, leave_out=store))
+            found[corpus] = discover(
+                source.folder, leave_out=store, prefix=corpus.prefix, read_as=read_as
+            )
         except InvalidInput as error:
             failures[corpus] = error
     if failures and not found:
         raise next(iter(failures.values()))
-    return Walk(found, tuple(failures))
+    return Walk(found, tuple(map(_missing, failures)))
 
 
-def _under(prefix: str, found: Discovery) -> Discovery:
-    """What was found, with paths that begin with the name of the corpus."""
-    if prefix:
-        found.files = [replace(file, path=prefix + file.path) for file in found.files]
-        found.skipped = [replace(file, path=prefix + file.path) for file in found.skipped]
-    return found
+def without_emptied(walked: Walk, database: Database, *, needs_all: bool = False) -> Walk:
+    """The walk, without folders of which the store has documents and that hold nothing any more.
+
+    Such a folder is a drive that is not mounted more often than a corpus that was thrown away.
+    Other files in it, which no reader takes, tell that it is there.
+    Raises CorpusEmptied when no other folder is left, or when the walk `needs_all` of them.
+    """
+    emptied = {
+        corpus: held
+        for corpus, found in walked.found.items()
+        if not found.files
+        and all(each.is_fault for each in found.skipped)
+        and (held := sum(not each.problem for each in database.documents_of(corpus)))
+    }
+    found = {corpus: each for corpus, each in walked.found.items() if corpus not in emptied}
+    sentences = [_emptied(corpus, held) for corpus, held in emptied.items()]
+    if sentences and (needs_all or not found):
+        raise CorpusEmptied(sentences[0])
+    return Walk(found, (*walked.missing, *sentences))
 
 
-def widened(walked: Walk, corpora: Sequence[StoredCorpus], store: Path) -> Walk:
+def widened(walked: Walk, corpora: Sequence[StoredCorpus], store: Path, read_as: str) -> Walk:
     """The walk, with all other corpora of the store walked too.
 
     Raises InvalidInput, which names it, when the folder of one is gone or cannot be read.
     """
-    others = [Source(each.name, Path(each.root)) for each in corpora if each not in walked.found]
+    others = [Source(each.name, folder_of(each)) for each in corpora if each not in walked.found]
     if not others:
         return walked
     for source in others:
         try:
-            walked.found.update(walk([source], store).found)
+            walked.found.update(walk([source], store, read_as).found)
         except InvalidInput as error:
             raise InvalidInput(
                 f"Every document must be read anew, but the folder {str(source.folder)!r} of the"
@@ -218,11 +245,20 @@ def _conflict(held: StoredCorpus, wanted: StoredCorpus) -> str:
     return ""
 
 
-def missing_corpus(corpus: StoredCorpus) -> str:
-    """A sentence on a corpus that cannot be brought up to date."""
+def _missing(corpus: StoredCorpus) -> str:
     return (
         f"The folder {corpus.root!r} of the corpus {corpus.name!r} is gone or cannot be read;"
         " the store keeps what it read there."
+    )
+
+
+def _emptied(corpus: StoredCorpus, held: int) -> str:
+    whose = f" of the corpus {corpus.name!r}" if corpus.name else ""
+    counted = "1 document" if held == 1 else f"{held:,} documents"
+    return (
+        f"The folder {corpus.root!r}{whose} holds nothing to read any more; the store keeps what it"
+        f" read there ({counted}). If it is a drive or a share, mount it again; if all is gone for"
+        " good, ingest once with --allow-empty."
     )
 
 
@@ -234,6 +270,6 @@ def corpora_facts(database: Database) -> list[CorpusFacts]:
 def corpus_facts(database: Database, corpus: StoredCorpus) -> CorpusFacts:
     """One corpus of a store, with what can be found of it."""
     sections = [each.sections for each in database.documents_of(corpus) if not each.problem]
-    folder = Path(corpus.root)
+    folder = folder_of(corpus)
     is_there = folder.is_absolute() and folder.is_dir()
     return CorpusFacts(corpus.name, corpus.root, len(sections), sum(sections), is_there)

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,11 +19,11 @@ from contextpull.store import dense, flat_text, lexical
 from contextpull.store.corpora import (
     Walk,
     check_corpora,
-    missing_corpus,
     sources_of,
     walk,
     widened,
     with_added,
+    without_emptied,
 )
 from contextpull.store.database import (
     FILE,
@@ -39,8 +40,8 @@ from contextpull.store.report import FileReport, Progress, not_read, read_now
 from contextpull.store.report import IngestReport as IngestReport  # where callers look for it
 
 LOCK = "writer.lock"
-CUTTING_VERSION = 2
-"""Raised whenever readers or cutting change what sections come out; every file is then cut anew."""
+CUTTING_VERSION = 3
+"""Raised whenever readers or cutting change what comes out of a file; all are then cut anew."""
 
 OnProgress = Callable[[Progress], None]
 """Called when a file has been read."""
@@ -64,6 +65,7 @@ def ingest(
     *,
     name: str = "",
     verify: bool = False,
+    allow_empty: bool = False,
     progress: OnProgress | None = None,
     limits: ReadLimits | None = None,
 ) -> IngestReport:
@@ -71,25 +73,27 @@ def ingest(
 
     With a `name` the folder is one corpus of several, and the name begins its paths in the store.
     Without `root` the corpus of that name is read from the folder that the store remembers, or
-    without a name every one; what was read of a folder that is gone stays.
+    without a name every one. What was read of a folder that is gone stays; so does what was read of
+    one that is empty all of a sudden, as where a drive is not mounted, but for `allow_empty`.
 
     A file whose size and time are unchanged is not read, unless `verify` asks for every hash, and
     for another try of what could not be read. What is long, or needs a library, is read in child
     processes of bounded time and memory; a file that is too much for `limits` is reported.
     Without `settings` a store keeps those that it was made with; others cut every corpus anew.
     Raises StoreBusy when another process is writing, StoreConflict when the store holds another
-    corpus, StoreError when it cannot be written, InvalidInput when there is no folder to read.
+    corpus, StoreError when it cannot be written, InvalidInput when there is no folder to read,
+    CorpusEmptied when all of the folders are empty of which the store has documents.
     """
     check_read_as(settings.read_as if settings else "")
     while True:
-        sources = sources_of(store, root, name)
-        walked = walk(sources, store)
+        sources, chosen = sources_of(store, root, name), settings_of(store, settings)
+        walked = walk(sources, store, chosen.read_as)
         with writing(store, root):
-            if sources_of(store, root, name) != sources:
-                continue  # another process added a corpus or took one out
+            if (sources_of(store, root, name), settings_of(store, settings)) != (sources, chosen):
+                continue  # another process added a corpus, took one out or cut all anew
             remove_leftovers(store)
-            chosen = settings or stored_settings(store) or CutSettings()
-            return _Ingest(walked, store, chosen, limits or ReadLimits()).run(verify, progress)
+            given = (walked, store, chosen, limits or ReadLimits())
+            return _Ingest(*given, allow_empty=allow_empty).run(verify, progress)
 
 
 @contextmanager
@@ -140,9 +144,20 @@ def stored_settings(store: Path) -> CutSettings | None:
     return CutSettings(**{name: value for name, value in settings.items() if name in known})
 
 
+def settings_of(store: Path, given: CutSettings | None = None) -> CutSettings:
+    """The settings that are given, else those that the store was made with, else the defaults."""
+    return given or stored_settings(store) or CutSettings()
+
+
 class _Ingest:
     def __init__(
-        self, walked: Walk, store: Path, settings: CutSettings, limits: ReadLimits
+        self,
+        walked: Walk,
+        store: Path,
+        settings: CutSettings,
+        limits: ReadLimits,
+        *,
+        allow_empty: bool,
     ) -> None:
         self._started = time.monotonic()
         self._walk = walked
@@ -151,6 +166,7 @@ class _Ingest:
         self._store = store
         self._settings = settings
         self._limits = limits
+        self._allow_empty = allow_empty
         self._notes: list[str] = []
         self._embedder = ""
         self._read: dict[str, FileReport] = {}
@@ -163,13 +179,15 @@ class _Ingest:
         except (StoreDamaged, sqlite3.DatabaseError) as error:
             if self._previous is None or isinstance(error, sqlite3.OperationalError):
                 raise
-            self._walk = widened(self._walk, self._corpora, self._store)
+            self._walk = self._widened()
             self._give_up_previous()
             return self._run(verify, progress)
 
     def _run(self, verify: bool, progress: OnProgress | None) -> IngestReport:
         if verify and self._previous and (problems := self._previous.check()):
             raise StoreDamaged(str(self._store), problems[0])
+        if self._previous and not self._allow_empty:
+            self._walk = without_emptied(self._walk, self._previous, needs_all=self._recut)
         documents = self._documents()
         given = (self._settings, self._limits)
         found = self._walk.everything
@@ -204,7 +222,8 @@ class _Ingest:
 
     def _retry(self, plan: Plan) -> None:
         """Plan to read what could not be read and now gives something else."""
-        with closing(self._parse([file for file, _ in plan.to_retry])) as parsed:
+        files = [file for file, _ in plan.to_retry]
+        with closing(parse_files(files, self._settings, self._limits)) as parsed:
             for (file, before), again in zip(plan.to_retry, parsed, strict=True):
                 known = (before.size, before.problem)
                 if (again.document.size, again.document.problem) != known:
@@ -233,10 +252,13 @@ class _Ingest:
         self._corpora = with_added(previous.corpora, self._walk.found)
         self._embedder = previous.embedder
         if previous.settings != self._recorded_settings():
-            self._walk = widened(self._walk, self._corpora, self._store)
+            self._walk = self._widened()
             self._recut = True
             self._notes.append("the settings changed; every document was cut anew")
         return previous
+
+    def _widened(self) -> Walk:
+        return widened(self._walk, self._corpora, self._store, self._settings.read_as)
 
     def _recorded_settings(self) -> dict[str, int | str]:
         return {**self._settings.as_dict(), "cutting_version": CUTTING_VERSION}
@@ -278,34 +300,14 @@ class _Ingest:
         """Read what is to be read; note what came out of each file, and tell how far it is."""
         known = {document.path for document in plan.to_remove}
         done = 0
-        with closing(self._parse(plan.to_parse)) as parsed_files:
-            for file, parsed in zip(plan.to_parse, parsed_files, strict=True):
+        files = plan.to_parse
+        with closing(parse_files(files, self._settings, self._limits)) as parsed_files:
+            for file, parsed in zip(files, parsed_files, strict=True):
                 self._read[file.path] = read_now(parsed, is_new=file.path not in known)
                 yield parsed
                 done += file.size
                 if progress:
                     progress(Progress(len(self._read), len(plan.to_parse), done, all_bytes))
-
-    def _parse(self, files: Sequence[SourceFile]) -> Generator[ParsedFile]:
-        """Read and cut, in order: in child processes but for a little text."""
-        settings, limits = self._settings, self._limits
-        now = time.time_ns()
-        is_little = sum(file.size for file in files) < _LITTLE_BYTES
-        guarded = [file for file in files if not (is_little and _is_small_text(file, settings))]
-        if not guarded:
-            yield from (parse_file(file, settings, limits, now) for file in files)
-            return
-        from contextpull.store.workers import Workers
-
-        with Workers(settings, limits) as workers:
-            answers = workers.parse(guarded)
-            waiting = deque(guarded)
-            for file in files:
-                if waiting and file is waiting[0]:
-                    waiting.popleft()
-                    yield next(answers)
-                else:
-                    yield parse_file(file, settings, limits, now)
 
     def _repair(self) -> None:
         """Nothing changed in the corpus: make sure that everything derived stands."""
@@ -329,9 +331,42 @@ class _Ingest:
             unchanged=len(documents) - len(self._read),
             files=tuple(sorted([*self._read.values(), *others])),
             notes=tuple(self._notes),
-            missing=tuple(map(missing_corpus, self._walk.missing)),
+            missing=self._walk.missing,
             seconds=time.monotonic() - self._started,
         )
+
+
+def parse_files(
+    files: Sequence[SourceFile],
+    settings: CutSettings,
+    limits: ReadLimits,
+    *,
+    keeps_parsed: bool = False,
+) -> Generator[ParsedFile]:
+    """Read and cut files as `parse_file` does, in order: in child processes but for a little text.
+
+    What cannot be read comes with its reason. Raises StoreError when no process can be started.
+    """
+    now = time.time_ns()
+    is_little = sum(file.size for file in files) < _LITTLE_BYTES
+    guarded = [file for file in files if not (is_little and _is_small_text(file, settings))]
+    here = partial(
+        parse_file, settings=settings, limits=limits, now_ns=now, keeps_parsed=keeps_parsed
+    )
+    if not guarded:
+        yield from map(here, files)
+        return
+    from contextpull.store.workers import Workers
+
+    with Workers(settings, limits, keeps_parsed=keeps_parsed) as workers:
+        answers = workers.parse(guarded)
+        waiting = deque(guarded)
+        for file in files:
+            if waiting and file is waiting[0]:
+                waiting.popleft()
+                yield next(answers)
+            else:
+                yield here(file)
 
 
 def _is_small_text(file: SourceFile, settings: CutSettings) -> bool:

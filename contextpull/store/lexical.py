@@ -278,8 +278,8 @@ def _register(index: Index) -> None:
 
 def _share(folder: Path) -> None:
     """Give the engine's private bookkeeping files the permissions of their neighbours."""
-    mask = os.umask(0)
-    os.umask(mask)
-    for name in ("meta.json", ".managed.json"):
+    # Not by the umask: asking for it changes it for a moment, for every thread of the process.
+    neighbour = next(_files(folder))
+    for name in (_META, ".managed.json"):
         with suppress(OSError):
-            (folder / name).chmod(0o666 & ~mask)
+            shutil.copymode(neighbour, folder / name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import SourceFile
 from contextpull.documents.formats import reader_of
+from contextpull.documents.summary import summary_of
 from contextpull.errors import ContextPullError, DocumentError
 from contextpull.sections.cutting import cut
 from contextpull.sections.fields import Searchable, SearchFields, search_fields
@@ -26,7 +27,6 @@ from contextpull.types import ParsedDocument, Section
 UNKNOWN_SIZE = -1
 """Recorded for a file that must be tried again even when it looks unchanged."""
 
-_SUMMARY_CHARS = 160
 _FRESH_NS = 50_000_000
 """A file written so shortly before it was read may change again within one tick of its clock."""
 
@@ -40,6 +40,8 @@ class ParsedFile:
     anchors: list[AnchorRow]
     fields: list[tuple[str, ...]]
     """The values of SearchFields, section by section."""
+    parsed: ParsedDocument | None = None
+    """What its reader made of it, in place of its sections, where that is what was asked for."""
 
     def without_text(self, limits: ReadLimits) -> "ParsedFile":
         """The same file, when its sections are more than memory holds."""
@@ -53,9 +55,17 @@ def digest(data: bytes) -> bytes:
 
 
 def parse_file(
-    file: SourceFile, settings: CutSettings, limits: ReadLimits, now_ns: int
+    file: SourceFile,
+    settings: CutSettings,
+    limits: ReadLimits,
+    now_ns: int,
+    *,
+    keeps_parsed: bool = False,
 ) -> ParsedFile:
-    """Read one file and cut it; a problem becomes part of the result, never an exception."""
+    """Read one file and cut it; a problem becomes part of the result, never an exception.
+
+    With `keeps_parsed` the document is kept whole and its sections are not.
+    """
     facts = {"size": UNKNOWN_SIZE, "mtime_ns": settled(file, now_ns), "digest": b""}
     try:
         reader = reader_of(file.path, settings.read_as)
@@ -75,7 +85,8 @@ def parse_file(
         return _problem(file, facts, f"its reader failed: {type(error).__name__}: {error}")
     if not sections:
         return _problem(file, facts, "no text in it")
-    return parsed_file(file.path, facts, parsed, sections)
+    made = parsed_file(file.path, facts, parsed, sections)
+    return ParsedFile(made.document, [], [], [], parsed) if keeps_parsed else made
 
 
 def obstacle(file: SourceFile, read_as: str, limits: ReadLimits) -> str:
@@ -178,7 +189,7 @@ def parsed_file(
     )
     document = document._replace(
         title=parsed.title or _first_heading(sections) or Path(path).stem,
-        description=parsed.description or _first_sentence(sections),
+        description=parsed.description or summary_of(parsed),
     )
     fields = [tuple(each) for each in fields_of(document, sections)]
     return ParsedFile(document, section_rows(sections), anchor_rows(sections), fields)
@@ -192,18 +203,11 @@ def fields_of(document: StoredDocument, sections: Sequence[Searchable]) -> list[
 
 
 def _first_heading(sections: Sequence[Section]) -> str:
-    return next((section.headings[0] for section in sections if section.headings), "")
+    titled = (each for each in sections if each.headings and not _is_only_numbered(each))
+    return next((each.headings[0] for each in titled), "")
 
 
-def _first_sentence(sections: Sequence[Section]) -> str:
-    """The beginning of the first running text, as a summary."""
-    for section in sections:
-        if section.kind in {"prose", "list"}:
-            for line in _paragraphs(section.text):
-                return line if len(line) <= _SUMMARY_CHARS else line[: _SUMMARY_CHARS - 1] + "…"
-    return ""
-
-
-def _paragraphs(text: str) -> list[str]:
-    paragraphs = (" ".join(part.split()) for part in text[:4_000].split("\n\n"))
-    return [part for part in paragraphs if part and part[0] not in "#<!|`:-=[+>{@"]
+def _is_only_numbered(section: Section) -> bool:
+    """Whether its heading is a reader's for a page or slide without one: `Page 41`, `page=41`."""
+    kind, _, number = section.slug.partition("~")[0].partition("=")
+    return section.headings == (f"{kind.title()} {number}",)

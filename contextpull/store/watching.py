@@ -16,7 +16,7 @@ from contextpull.config import CutSettings, ReadLimits
 from contextpull.documents.discovery import Discovery, readable_name
 from contextpull.errors import ContextPullError, InvalidInput, StoreBusy
 from contextpull.store.corpora import Source, sources_of, walk
-from contextpull.store.ingest import IngestReport, ingest
+from contextpull.store.ingest import IngestReport, ingest, settings_of
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
@@ -68,13 +68,13 @@ def watch(
     out of it are then followed from the next moment on, or no longer.
     `on_report` gets the report of every ingest that finds a generation other than the last one,
     which is `known` at the start. `tell` gets a sentence when an ingest fails, which is then tried
-    again, when the folder of a corpus is gone while others are there, and when the system cannot
-    tell of changes; the folders are then looked through every few seconds, as they are every
-    `poll` seconds where that is given.
+    again, when the folder of a corpus is gone or emptied while others are not, and when the system
+    cannot tell of changes; the folders are then looked through every few seconds, as they are
+    every `poll` seconds where that is given.
     Returns at once when `stop` is set while it waits, after the ingest while one is under way.
     Raises no ContextPullError of its own, but whatever the two callables raise.
     """
-    folders = _Folders(root, store, name)
+    folders = _Folders(root, store, settings, name)
     eyes: _Eyes = _Looking(folders, poll) if poll else _Told(folders)
     trouble = _Trouble(tell)
     try:
@@ -150,14 +150,18 @@ class _CannotTell(Exception):
 class _Folders:
     """The folders that are followed: one, or those that the store names at the time."""
 
-    def __init__(self, root: Path | None, store: Path, name: str) -> None:
+    def __init__(
+        self, root: Path | None, store: Path, settings: CutSettings | None, name: str
+    ) -> None:
         self._root = root
         self._store = store
+        self._settings = settings
         self._name = name
 
     def found(self) -> list[Discovery]:
         """What lies in each. Raises InvalidInput when none is there, StoreError as the store."""
-        return list(walk(self._sources(), self._store).found.values())
+        read_as = settings_of(self._store, self._settings).read_as
+        return list(walk(self._sources(), self._store, read_as).found.values())
 
     def identities(self) -> dict[Source, tuple[int, int] | None]:
         """Which folder it is that has each path, None for none; nothing where nobody can tell."""

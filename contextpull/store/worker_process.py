@@ -35,6 +35,8 @@ class Job(NamedTuple):
     now_ns: int
     formats: Sequence[formats.Format]
     """The registry of readers as the parent has it."""
+    keeps_parsed: bool = False
+    """As `parse_file` takes it."""
 
 
 def main(channel: str, parent: str) -> None:
@@ -61,7 +63,9 @@ def _answer(file: SourceFile, job: Job) -> bytes:
     # The system's own clock ends us, whatever a reader does: no handler of Python has to run.
     signal.setitimer(signal.ITIMER_REAL, job.limits.seconds_for(file.size))
     try:
-        parsed = parse_file(file, job.settings, job.limits, job.now_ns)
+        parsed = parse_file(
+            file, job.settings, job.limits, job.now_ns, keeps_parsed=job.keeps_parsed
+        )
         return _pickled(parsed, job.limits)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

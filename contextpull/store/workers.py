@@ -41,8 +41,10 @@ _WEIGHT_OF_A_FILE = 32 * 1024
 class Workers:
     """Child processes, started when they are needed and ended with the `with` block."""
 
-    def __init__(self, settings: CutSettings, limits: ReadLimits) -> None:
-        self._job = Job(settings, limits, time.time_ns(), formats.FORMATS)
+    def __init__(
+        self, settings: CutSettings, limits: ReadLimits, *, keeps_parsed: bool = False
+    ) -> None:
+        self._job = Job(settings, limits, time.time_ns(), formats.FORMATS, keeps_parsed)
         self._workers: list[_Worker] = []
         self._news = DefaultSelector()
         self._queue: deque[SourceFile] = deque()

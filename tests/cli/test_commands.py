@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import click
 import pytest
 
 from contextpull.cli.main import cli
+from contextpull.store.ingest import ingest
+from tests.conftest import write_corpus
+from tests.terminals import seen_in_terminal
 
 PYTHON = [sys.executable, "-m", "contextpull"]
 
@@ -50,6 +54,29 @@ def test_ingest_says_what_came_out_and_what_was_left_out(docs: Path, tmp_path: P
     report = json.loads(again.stdout)
     assert (report["generation"], report["unchanged"], report["added"]) == (1, 1, 0)
     assert report["skipped"] == [{"path": "logo.png", "reason": "no reader for .png"}]
+
+
+HOSTILE = "# Notes\n\nA \x1b[31mred\x1b[0m word, \x9b2J and a\rreturn.\r\n\tTab\x7f.\n"
+
+
+def read_hostile(folder: Path) -> list[str]:
+    """A store of a document that tries to command a terminal; the command that reads it there."""
+    ingest(write_corpus(folder / "docs", {"notes.md": HOSTILE}), folder / "store")
+    return [*PYTHON, "read", "notes.md", "--store", "store"]
+
+
+def test_text_with_control_characters_is_given_to_programs_as_it_is(tmp_path: Path) -> None:
+    done = subprocess.run(read_hostile(tmp_path), cwd=tmp_path, capture_output=True, check=True)
+    assert HOSTILE in done.stdout.decode()
+
+
+def test_a_terminal_is_shown_pictures_of_control_characters(tmp_path: Path) -> None:
+    command = read_hostile(tmp_path)
+    seen = seen_in_terminal(
+        lambda terminal: subprocess.Popen(command, cwd=tmp_path, stdout=terminal, text=True)
+    )
+    shown = re.sub("\r+\n", "\n", seen)  # terminals add one
+    assert "A ␛[31mred␛[0m word, \N{REPLACEMENT CHARACTER}2J and a␍return.\n\tTab␡.\n" in shown
 
 
 def test_ingest_of_a_folder_without_documents_exits_1(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,17 @@ def ingest(docs: Path, *options: str) -> Result:
 def told(docs: Path, *options: str) -> dict[str, dict[str, object]]:
     files = json.loads(ingest(docs, "--json", *options).stdout)["files"]
     return {each["path"]: each for each in files}
+
+
+def test_an_emptied_folder_is_an_error_until_it_is_meant(docs: Path) -> None:
+    ingest(docs)
+    shutil.rmtree(docs)
+    docs.mkdir()
+    done = ingest(docs)
+    assert done.exit_code == 2
+    assert "holds nothing to read any more" in done.stderr
+    assert "ingest once with --allow-empty" in done.stderr
+    assert told(docs, "--allow-empty")["b.md"]["outcome"] == "removed"
 
 
 def test_every_file_is_told_of_with_what_came_out(docs: Path) -> None:

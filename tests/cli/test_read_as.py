@@ -72,6 +72,29 @@ def test_a_store_that_never_heard_of_it_is_not_cut_anew(docs: Path) -> None:
     assert report(docs, "--read-as", "")["unchanged"] == 2
 
 
+def test_files_of_a_suffix_that_no_reader_knows_are_read_where_a_rule_says_how(docs: Path) -> None:
+    write_corpus(docs, {"run.book": RST, "LICENCE": "Some words, more or less.\n", "x.bin": RST})
+    rules = ("--read-as", "*.book=rst", "--read-as", "LICENCE=text")
+    first = report(docs, *rules)
+    assert (first["added"], [each["path"] for each in first["skipped"]]) == (4, ["x.bin"])
+    assert headings(docs)["run.book"] == AS_RST
+    write_corpus(docs, {"run.book": f"{RST}\nMore of it.\n", "new.book": RST})
+    again = report(docs)
+    assert (again["added"], again["changed"], again["unchanged"]) == (1, 1, 3)
+    report(docs, "--read-as", "")
+    assert "run.book" not in headings(docs)
+
+
+def test_a_rule_with_a_folder_names_paths_with_the_corpus(docs: Path) -> None:
+    write_corpus(docs, {"notes/run.book": RST, "run.book": RST})
+    report(docs, "--as", "hr", "--read-as", "hr/notes/*.book=rst")
+    assert headings(docs)["hr/notes/run.book"] == AS_RST
+    assert "hr/run.book" not in headings(docs)
+    write_corpus(docs, {"notes/new.book": RST})
+    done = CliRunner().invoke(cli, ["ingest", "--store", str(docs.parent / "store")])
+    assert "1 added" in done.stdout
+
+
 @pytest.mark.parametrize("rule", ["*.txt", "*.txt=", "=rst", "*.txt=word", "*.txt=rst,x", "="])
 def test_a_rule_that_makes_no_sense_is_refused_with_a_right_one(docs: Path, rule: str) -> None:
     done = ingest(docs, "--read-as", rule)

@@ -55,6 +55,15 @@ def test_a_folder_whose_name_is_no_utf8_keeps_its_store(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
+def test_a_folder_whose_name_is_no_utf8_is_brought_up_to_date_at_every_start(
+    tmp_path: Path,
+) -> None:
+    folder = write_corpus(tmp_path / os.fsdecode(b"caf\xe9"), DOCUMENTS)
+    assert "a.md (1): Cache" in with_process([], index, cwd=folder)
+    write_corpus(folder, {"new.md": "# New\n\nIt came later than the others, and is read.\n"})
+    assert "new.md (1)" in with_process([], index, cwd=folder)
+
+
 @pytest.mark.parametrize("place", ["home", "root"])
 def test_neither_home_nor_the_whole_disk_is_read_unasked(tmp_path: Path, place: str) -> None:
     write_corpus(tmp_path, DOCUMENTS)

@@ -1,6 +1,8 @@
 """Word, Excel and PowerPoint files as small as they can be: the parts a test is about, zipped."""
 
-from collections.abc import Mapping
+import io
+import zipfile
+from collections.abc import Callable, Mapping
 
 from tests.documents.archives import zipped as zipped_bytes
 
@@ -22,6 +24,43 @@ def zipped(parts: Parts) -> bytes:
     return zipped_bytes(
         {name: each.encode() if isinstance(each, str) else each for name, each in parts.items()}
     )
+
+
+def moved(data: bytes, folder: str, to: str, *, spelled: Callable[[str], str] = str) -> bytes:
+    """The same file with the parts below `folder/` at `to`, and every part's name respelled.
+
+    What names the main part begins with `/` where `to` does.
+    """
+    parts = _parts(data)
+    root = parts["_rels/.rels"].replace(f'Target="{folder}/'.encode(), f'Target="{to}'.encode())
+    parts["_rels/.rels"] = root
+    return zipped(
+        {
+            spelled(name.replace(f"{folder}/", to.lstrip("/"), 1)): content
+            for name, content in parts.items()
+        }
+    )
+
+
+def replaced(data: bytes, part: str, before: str, after: str) -> bytes:
+    """The same file with something else in one part."""
+    parts = _parts(data)
+    assert before.encode() in parts[part]
+    return zipped({**parts, part: parts[part].replace(before.encode(), after.encode())})
+
+
+def with_part(data: bytes, part: str, content: str) -> bytes:
+    """The same file with one more part."""
+    return zipped({**_parts(data), part: content})
+
+
+def _parts(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+PLACES = ["", "/", "./", "other/", "/a/b%20c/"]
+"""Where the parts of a file may lie: in the root of the zip, in a folder of any name."""
 
 
 def relations(targets: Mapping[str, str], types: str = OFFICE) -> str:

@@ -54,6 +54,8 @@ def test_each_kind_of_block_becomes_text(body: str, kind: str, text: str) -> Non
         "<!-- x -->",
         "<svg><text>x</text></svg>",
         "<div role=navigation>x</div>",
+        "<div class='nav-panel'>x</div>",
+        "<table class=navigation><tr><td>x</td></tr></table>",
         "<span class=sortkey>x</span>",
     ],
 )

@@ -202,6 +202,25 @@ def test_the_title_comes_from_the_file() -> None:
     assert (document.title, document.description) == ("The plan", "What we do")
 
 
+def test_the_title_on_the_front_page_serves_where_the_file_names_none() -> None:
+    front = [
+        *(Text(72, 700, "The book", 24), Text(72, 670, "of pumps", 24)),
+        *(Text(72, 640, "by Ada Lovelace", 14), *lines(*PROSE, top=600)),
+    ]
+    inside = [Text(72, 700, "1 Intake", 14), *lines(*PROSE, top=670)]
+    last = [Text(72, 700, "2 Outlet", 14), *lines(*PROSE, top=670)]
+    document = read(pdf(front, inside, last, outline=[("1 Intake", 1), ("2 Outlet", 2)]))
+    assert next(each.title for each in headings(document)) == "by Ada Lovelace"
+    assert document.title == "The book of pumps"
+    assert read(pdf(lines(*PROSE), lines(*PROSE))).title == ""
+
+
+def test_what_a_program_wrote_for_an_author_who_said_nothing_is_no_description() -> None:
+    info = "/Title (untitled) /Subject (unspecified) /Keywords (\\(unspecified\\))"
+    document = read(pdf(lines("x"), info=info))
+    assert (document.title, document.description, document.keywords) == ("", "", "")
+
+
 def test_scanned_files_are_refused_with_what_to_do() -> None:
     with pytest.raises(DocumentError, match=r"scanned: .* OCR .* ingest again"):
         read_pdf(pdf([], [], image=True))

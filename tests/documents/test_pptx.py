@@ -8,8 +8,10 @@ from contextpull.sections.cutting import cut
 from tests.documents.office_files import (
     CHART,
     ENCRYPTED,
+    PLACES,
     docx,
     frame,
+    moved,
     paragraph,
     pptx,
     shape,
@@ -94,6 +96,7 @@ def test_footers_are_said_once() -> None:
         (ENCRYPTED, "encrypted; save it without a password and ingest again"),
         (ENCRYPTED[:8], "an old binary Office file; save it as a .pptx"),
         (pptx(["<p:sp>"]), "not valid XML"),
+        (docx(paragraph("x")), "not a .pptx file: its content is of another kind"),
         (pptx(["<p:grpSp>" * 600 + "</p:grpSp>" * 600]), "nested deeper than"),
     ],
 )
@@ -102,5 +105,8 @@ def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
         read_pptx(data)
 
 
-def test_another_kind_of_file_has_no_slides() -> None:
-    assert read_pptx(docx(paragraph("x"))).text == b""
+@pytest.mark.parametrize("place", PLACES)
+def test_slides_are_found_wherever_the_relations_lead(place: str) -> None:
+    deck = pptx([shape("Plan", holder="title")])
+    assert read_pptx(moved(deck, "ppt", place)).text == b"# Plan\n"
+    assert read_pptx(moved(deck, "ppt", place, spelled=str.upper)).text == b"# Plan\n"

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from contextpull.documents.summary import summary_of
 from contextpull.errors import DocumentError
 from contextpull.sections.cutting import cut
 from contextpull.types import ParsedDocument
@@ -26,7 +27,7 @@ def test_mdx_says_of_itself_what_its_first_paragraph_says() -> None:
     )
     document = read("a.mdx", text)
     assert document.text.decode() == text
-    assert document.description == "What it is."
+    assert summary_of(document) == "What it is."
     assert outline(document) == [(1, "Title", None)]
 
 

@@ -1,10 +1,22 @@
 """Workbooks: every sheet a heading, every range a table."""
 
+from collections.abc import Callable
+
 import pytest
 
 from contextpull.documents.xlsx import read_xlsx
 from contextpull.errors import DocumentError
-from tests.documents.office_files import ENCRYPTED, SHEET, docx, paragraph, rows, xlsx
+from tests.documents.office_files import (
+    ENCRYPTED,
+    PLACES,
+    SHEET,
+    docx,
+    moved,
+    paragraph,
+    replaced,
+    rows,
+    xlsx,
+)
 from tests.documents.reading import assert_sound, headings
 
 DATES = (
@@ -25,6 +37,41 @@ def test_each_sheet_is_a_heading_and_empty_ones_are_left_out() -> None:
     document = read_xlsx(xlsx(sheets))
     assert [each.title for each in headings(document)] == ["Q1", "Q2"]
     assert document.text == b"# Q1\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n# Q2\n\nx\n"
+
+
+SHARED = f'<sst xmlns="{SHEET}"><si><t>fruit</t></si></sst>'
+SHARED_CELLS = (
+    '<sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>0</v></c></row>'
+    '<row r="2"><c r="A2" s="1"><v>45352</v></c><c r="B2"><v>7</v></c></row></sheetData>'
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_workbook_is_found_wherever_its_relations_lead(place: str) -> None:
+    workbook = xlsx({"S": SHARED_CELLS}, shared=SHARED, styles=DATES)
+    expected = "# S\n\n| fruit | fruit |\n|---|---|\n| 2024-03-01 | 7 |\n"
+    assert read_xlsx(moved(workbook, "xl", place)).text.decode() == expected
+
+
+@pytest.mark.parametrize("spelled", [str.upper, lambda name: "/" + name.replace("/", "\\")])
+def test_case_and_slashes_of_the_names_of_parts_do_not_matter(
+    spelled: Callable[[str], str],
+) -> None:
+    workbook = moved(xlsx({"S": SHARED_CELLS}, shared=SHARED), "xl", "xl/", spelled=spelled)
+    assert "| fruit | fruit |" in read_xlsx(workbook).text.decode()
+
+
+def test_tabs_of_one_name_are_both_read() -> None:
+    workbook = xlsx({"A": rows(("x", "y")), "B": rows(("v", "w"))})
+    text = read_xlsx(replaced(workbook, "xl/workbook.xml", 'name="B"', 'name="A"')).text.decode()
+    assert text == "# A\n\n| x | y |\n|---|---|\n\n# A\n\n| v | w |\n|---|---|\n"
+
+
+def test_dates_count_from_1904_where_the_workbook_says_so() -> None:
+    workbook = xlsx({"S": SHARED_CELLS}, shared=SHARED, styles=DATES)
+    since_1904 = '<workbookPr date1904="true"/><sheets>'
+    text = read_xlsx(replaced(workbook, "xl/workbook.xml", "<sheets>", since_1904)).text.decode()
+    assert "| 2028-03-02 | 7 |" in text
 
 
 def test_values_are_written_as_a_person_would() -> None:
@@ -125,7 +172,7 @@ def test_one_long_text_in_many_cells_is_refused_before_it_is_unrolled() -> None:
         (b"\0\1", "not an .xlsx file: no readable zip file"),
         (ENCRYPTED, "encrypted; save it without a password and ingest again"),
         (ENCRYPTED[:8], "an old binary Office file; save it as an .xlsx"),
-        (docx(paragraph("x")), "damaged: its sheets cannot be read"),
+        (docx(paragraph("x")), "not an .xlsx file: its content is of another kind"),
         (xlsx({"S": "<row><c s='>' r=B2><v>1</v></c></row>"}), "cells in it are not valid XML"),
         (xlsx({"S": "<sheetData><row><c><v>1</row>"}), "damaged: its sheets cannot be read"),
     ],

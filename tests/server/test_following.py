@@ -148,6 +148,23 @@ def test_a_server_tells_on_standard_error_what_changed(corpus: Path, tmp_path: P
     assert not [line for line in served.written if "Traceback" in line or "panic" in line]
 
 
+@pytest.mark.parametrize("options", [[], ["--watch"]])
+def test_a_server_answers_on_while_the_drive_of_its_folder_is_away(
+    corpus: Path, tmp_path: Path, options: list[str]
+) -> None:
+    ingest(corpus, tmp_path / ".contextpull")
+    corpus.rename(tmp_path / "drive")
+    corpus.mkdir()
+
+    async def search(client: Client) -> str:
+        return await text_of(client, "search", query="install")
+
+    with serving(str(corpus), *options, "--store", ".contextpull", cwd=tmp_path) as served:
+        assert use(served.url, search).startswith("1. guide/install.md#install")
+        served.line_with("holds nothing to read any more; the store keeps what it read there")
+        assert use(served.url, search).startswith("1. guide/install.md#install")
+
+
 def test_a_process_ends_in_peace_when_its_client_leaves(corpus: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "contextpull", "serve", str(corpus), "--watch"]
     client = {"name": "test", "version": "1"}

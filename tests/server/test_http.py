@@ -3,12 +3,14 @@
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -366,6 +368,35 @@ def test_200_clients_at_once_are_all_answered(folder: Path) -> None:
     assert len(texts) == 200
     assert len(set(texts)) == 1
     assert texts[0].startswith("1. hr/pay.md#")
+
+
+def test_a_client_that_is_killed_in_a_call_leaves_its_place_to_others(
+    folder: Path, tmp_path: Path
+) -> None:
+    fifo = make_fifo(tmp_path)
+    limits = {"requests": 1, "call_seconds": 100 * PATIENCE}
+    with serving_with_limits(folder / ".contextpull", cwd=folder, fifo=fifo, **limits) as served:
+        address = urlsplit(served.url)
+        ask = request("tools/call", {"name": "index", "arguments": {}})
+        with socket.create_connection((address.hostname, address.port), PATIENCE) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(raw(served.url, ask))
+            with fifo.open("w"):  # opens when the call is at work
+                client.close()  # at once, without an end of the stream
+                assert 200 in (status_of(served.url, "tools/list") for _ in range(1_000))
+        served.process.send_signal(signal.SIGTERM)
+        assert served.ended() == 0
+
+
+def status_of(url: str, method: str) -> int:
+    return httpx2.post(url, timeout=PATIENCE, **request(method)).status_code
+
+
+def raw(url: str, ask: dict[str, Any]) -> bytes:
+    """A request as it is sent."""
+    built = httpx2.Request("POST", url, **ask)
+    head = b"".join(b"%s: %s\r\n" % field for field in built.headers.raw)
+    return b"POST /mcp HTTP/1.1\r\n%s\r\n%s" % (head, built.read())
 
 
 def test_what_is_under_way_is_finished_after_a_signal(folder: Path, tmp_path: Path) -> None:

@@ -227,31 +227,30 @@ def test_no_caller_gets_more_than_the_pace_and_everybody_gets_it_after_the_wait(
         assert passed <= max(1, per_minute / 10) + now * per_minute / 60 + 1e-6
 
 
+@pytest.mark.parametrize("has_begun", [True, False])
 @pytest.mark.parametrize("change", ["revoked", "narrowed"])
 def test_a_stream_ends_when_its_token_holds_no_longer(
-    store: Path, tmp_path: Path, change: str
+    tmp_path: Path, change: str, has_begun: bool
 ) -> None:
     file = tmp_path / "tokens.jsonl"
     token = add_token(file, "alice", ["**"], None)
-    listen = request("subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
 
-    async def ask(client: httpx2.AsyncClient, http: HttpServer) -> int:
-        headers = {**listen["headers"], "Authorization": f"Bearer {token}"}
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(change_when_open, http)
-            with anyio.fail_after(PATIENCE):
-                return (await client.post("/mcp", json=listen["json"], headers=headers)).status_code
-
-    async def change_when_open(http: HttpServer) -> None:
-        while not http.app.streams.taken:
-            await anyio.lowlevel.checkpoint()
+    async def listen(_scope: Any, _receive: Any, send: Any) -> None:
+        if has_begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
         if change == "revoked":
             revoke_token(file, "alice")
         else:
             file.write_text(file.read_text().replace('["**"]', '["eng/**"]'))
+        await anyio.sleep_forever()
 
-    limits = Limits(recheck_seconds=0.05)
-    assert asking(store, ask, door=Door(TokensFile(file)), limits=limits) == 200
+    asked = request("subscriptions/listen", {})
+    asked["headers"]["Authorization"] = f"Bearer {token}"
+    door, limits = Door(TokensFile(file)), Limits(recheck_seconds=0.05)
+    ended = behind_the_gate(listen, asked, door=door, limits=limits)
+    assert (ended.status_code, ended.headers.get("retry-after")) == (
+        (200, None) if has_begun else (503, "1")
+    )
 
 
 def test_an_answer_that_takes_too_long_is_given_up() -> None:
@@ -288,13 +287,20 @@ def test_a_fault_of_ours_is_told_and_logged_without_its_words(
     assert "marsupilami" not in str(lines)
 
 
-def behind_the_gate(protocol: Any) -> httpx2.Response:
-    gate = Gate(protocol, None, Names(), Limits(call_seconds=0.01))
+def behind_the_gate(
+    protocol: Any,
+    asked: Any = LIST,
+    *,
+    door: Door | None = None,
+    limits: Limits = Limits(call_seconds=0.01),  # noqa: B008 - it never changes
+) -> httpx2.Response:
+    gate = Gate(protocol, door, Names(), limits)
 
     async def ask() -> httpx2.Response:
         transport = httpx2.ASGITransport(gate)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.post("/mcp", **LIST)
+            with anyio.fail_after(PATIENCE):
+                return await client.post("/mcp", **asked)
 
     return anyio.run(ask)
 

@@ -1,16 +1,22 @@
 """Servers over a store of several corpora, and over one that another process writes to."""
 
+import queue
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from contextpull.errors import StoreBusy
+from contextpull.server import corpus as serving_corpora
+from contextpull.server.corpus import Corpus
 from contextpull.server.tokens import add_token
-from contextpull.store.ingest import ingest
+from contextpull.store import ingest as ingesting
+from contextpull.store.ingest import IngestReport, ingest, writer_lock
 from tests.conftest import write_corpus
 from tests.server.conftest import text_of, with_process
 from tests.server.http_servers import serving, use
@@ -69,6 +75,55 @@ def test_a_folder_that_is_gone_goes_on_answering_and_is_told(store: Path, tmp_pa
         served.line_with(rf"'{tmp_path}/specs' of the corpus 'specs' is gone")
         assert found.startswith("1. hr/new.md#news")
         assert "4419 rpm" in old
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> "queue.Queue[IngestReport | StoreBusy]":
+    """What becomes of each ingest of a server, none of which waits long for others."""
+    outcomes: queue.Queue[IngestReport | StoreBusy] = queue.Queue()
+
+    def observed(*given: Any) -> IngestReport:
+        try:
+            report = ingest(*given)
+        except StoreBusy as error:
+            outcomes.put(error)
+            raise
+        outcomes.put(report)
+        return report
+
+    monkeypatch.setattr(ingesting, "ingest", observed)
+    monkeypatch.setattr(ingesting, "WAIT_FOR_READERS", 0.01)
+    monkeypatch.setattr(serving_corpora, "FIRST_WAIT", 0.0)
+    return outcomes
+
+
+def test_a_store_that_another_process_writes_to_is_answered_from_as_it_is(
+    tmp_path: Path, attempts: "queue.Queue[IngestReport | StoreBusy]"
+) -> None:
+    root, store = write_corpus(tmp_path / "hr", HR), tmp_path / "store"
+    ingest(root, store)
+    write_corpus(root, NEWS)
+    source = Corpus(store, root)
+    with writer_lock(store).acquire():
+        source.start()
+        assert list(source.store().snapshot().documents) == ["leave.md"]
+        assert isinstance(attempts.get(timeout=PATIENCE), StoreBusy)
+    ingest(root, store)
+    assert "new.md" in source.store().snapshot().documents
+
+
+def test_a_folder_that_another_process_reads_for_the_first_time_is_served_after_that(
+    tmp_path: Path, attempts: "queue.Queue[IngestReport | StoreBusy]"
+) -> None:
+    root, store = write_corpus(tmp_path / "hr", HR), tmp_path / "store"
+    store.mkdir()
+    source = Corpus(store, root)
+    with writer_lock(store).acquire():
+        source.start()
+        for _ in range(2):
+            assert isinstance(attempts.get(timeout=PATIENCE), StoreBusy)
+        assert source.store_if_ready is None
+    assert list(source.store().snapshot().documents) == ["leave.md"]
 
 
 def test_with_watch_all_are_followed(store: Path, tmp_path: Path) -> None:

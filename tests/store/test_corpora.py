@@ -1,5 +1,6 @@
 """Several corpora in one store: each is what it would be by itself, under its name."""
 
+import os
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -125,6 +126,20 @@ def test_without_a_folder_a_corpus_without_a_name_is_brought_up_to_date(
     assert outcomes(ingest(None, tmp_path / "store")) == {"new.md": "added"}
     with pytest.raises(StoreNotFound, match="contextpull ingest FOLDER"):
         ingest(None, tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("folder", [b"caf\xe9", rb"caf\xe9"])
+@pytest.mark.parametrize("name", ["", "hr"])
+def test_without_a_folder_one_whose_name_is_no_utf8_or_looks_so_is_found(
+    tmp_path: Path, folder: bytes, name: str
+) -> None:
+    root = write_corpus(tmp_path / os.fsdecode(folder), {"old.md": PUMP})
+    ingest(root, tmp_path / "store", name=name)
+    write_corpus(root, {"new.md": PUMP})
+    prefix = f"{name}/" if name else ""
+    assert outcomes(ingest(None, tmp_path / "store")) == {f"{prefix}new.md": "added"}
+    (facts,) = corpora_facts(open_store(tmp_path / "store").snapshot().database)
+    assert facts.is_there
 
 
 def test_what_is_left_out_or_warns_has_the_name_too(hr: Path, store: Path) -> None:

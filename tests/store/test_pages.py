@@ -11,6 +11,7 @@ from contextpull.store.database import FILE, Database
 from contextpull.store.ingest import ingest
 from contextpull.tools import ToolSession
 from tests.conftest import tools_over, write_corpus
+from tests.documents.office_files import pptx, shape
 from tests.documents.pdf_files import lines, pdf
 
 SENTENCE = "The pump is checked every month by whoever holds the key"
@@ -28,6 +29,17 @@ def test_a_page_without_headings_is_read_by_its_number(tools: ToolSession) -> No
     assert result.text.startswith("[manual.pdf#page=2] Page 2 (lines 5-7, p. 2)\n")
     assert "number 10" in result.text
     assert seen("read", result.text, {"ids": ["manual.pdf#page=2"]}).read == ("manual.pdf#page=2",)
+
+
+def test_a_file_without_titles_goes_by_its_name(tools: ToolSession, tmp_path: Path) -> None:
+    words = shape("Words of a slide, enough of them to be a section of its own.")
+    slides = pptx([words, shape("Plan", holder="title") + words])
+    write_corpus(tmp_path / "docs", {"plan.pptx": slides})
+    ingest(tmp_path / "docs", tmp_path / "store")
+    documents = open_store(tmp_path / "store").snapshot().documents
+    assert [(path, each.title) for path, each in documents.items()] == [
+        *(("manual.pdf", "manual"), ("notes.md", "Pumps"), ("plan.pptx", "Plan"))
+    ]
 
 
 def test_hits_and_matches_name_the_page(tools: ToolSession) -> None:

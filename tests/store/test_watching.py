@@ -122,10 +122,11 @@ def test_what_an_editor_saves_is_read(watcher: Watcher, save: Callable[[Path, st
 
 
 def test_what_is_deleted_disappears(watcher: Watcher) -> None:
+    write_corpus(watcher.root, {"c.md": C})
     (watcher.root / "a.md").unlink()
-    watcher.until({"sub/b.md": B})
+    watcher.until({"sub/b.md": B, "c.md": C})
     shutil.rmtree(watcher.root / "sub")
-    watcher.until({})
+    watcher.until({"c.md": C})
 
 
 def test_what_is_renamed_moves(watcher: Watcher) -> None:
@@ -209,6 +210,20 @@ def test_a_folder_that_is_deleted_is_read_when_it_is_there_again(watcher: Watche
     watcher.until({"c.md": C})
     (watcher.root / "c.md").write_text(A)
     watcher.until({"c.md": A})
+
+
+def test_a_drive_that_is_away_for_a_while_costs_nothing(watcher: Watcher, tmp_path: Path) -> None:
+    watcher.root.rename(tmp_path / "drive")
+    watcher.root.mkdir()
+    told = watcher.told.get(timeout=PATIENCE)
+    while "does not exist" in told:  # it may have looked between the two
+        told = watcher.told.get(timeout=PATIENCE)
+    assert "holds nothing to read any more; the store keeps what it read there" in told
+    assert watcher.documents() == {"a.md": A, "sub/b.md": B}
+    write_corpus(tmp_path / "drive", {"a.md": C})
+    watcher.root.rmdir()
+    (tmp_path / "drive").rename(watcher.root)
+    watcher.until({"a.md": C, "sub/b.md": B})
 
 
 def test_a_folder_that_is_exchanged_for_another_is_followed(

@@ -37,15 +37,15 @@ class SourceTexts:
                 f"names {source!r}, and there is no store to read that from: give --store, or "
                 f"the text itself ({_AS_TEXT})"
             )
+        if fault := self._places.fault(source):
+            raise ValueError(f"leads nowhere: {fault} ({_AS_TEXT})")
         place = self._places(source)
-        if place.fault:
-            raise ValueError(f"leads nowhere: {place.fault} ({_AS_TEXT})")
         if place.names_unknown_page:
             raise ValueError(
                 f"names {source!r}, and the store does not know the pages of that document: name "
                 "the section, or the document"
             )
-        text = "".join(section.text for section in place.sections)
+        text = "".join(section.text for section in self._places.sections(place))
         if not text.strip():
             raise ValueError(f"names {source!r}, which holds no text")
         return text

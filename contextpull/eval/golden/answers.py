@@ -8,6 +8,7 @@ Prompts, judges and what becomes of their verdicts are those of `contextpull.eva
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from contextpull.errors import InvalidInput
 from contextpull.eval.golden.answer_files import GivenAnswer, TextOf, check_answers
 from contextpull.eval.golden.answer_sources import SourceTexts
 from contextpull.eval.golden.chunking.answering import RIGHT_FROM
+from contextpull.eval.golden.places import Places
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.judging.agreement import Label, check_labels
 from contextpull.eval.judging.answers import Answer
@@ -71,7 +73,9 @@ def answer_report(
     given = list(answers)
     text_of = SourceTexts(snapshot) if "faithfulness" in settings.measures else None
     check_answers(questions, given, text_of)
-    asked = chosen([_question(each) for each in questions], (), settings.sample, settings.seed)
+    path_of = partial(_path_of, Places(snapshot) if snapshot else None)
+    every = [_question(each, path_of) for each in questions]
+    asked = chosen(every, (), settings.sample, settings.seed)
     check_labels(labels, (ROW,), {each.id for each in questions})
     cluster_of = dict(zip((each.id for each in asked), clusters_of(asked), strict=True))
     judging = Judging(
@@ -104,15 +108,20 @@ def gated_figures(report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return {ROW: {name: nan if mean is None else mean for name, mean in means.items()}}
 
 
-def _question(golden: GoldenQuestion) -> Question:
-    path, _, _ = golden.expected[0].partition("#") if golden.expected else ("", "", "")
+def _path_of(places: Places | None, entry: str) -> str:
+    """The document that an entry names; told by the entry alone where no store knows it."""
+    known = places(entry).path if places else ""
+    return known or entry.rpartition("#")[0] or entry
+
+
+def _question(golden: GoldenQuestion, path_of: Callable[[str], str]) -> Question:
     return Question(
         golden.id,
         golden.question,
         golden.shape,
         golden.expected,
         answer=golden.reference,
-        source=path,
+        source=path_of(golden.expected[0]) if golden.expected else "",
     )
 
 
@@ -158,7 +167,7 @@ def _report(
     shapes = sorted({each.shape for each in questions if each.shape})
     for row in judged["rows"]:
         of_measure = [each for each in first if each["measure"] == row["measure"]]
-        del row["by_evidence"]
+        del row["by_evidence"]  # sources all count as read: it would say the same again
         row["shapes"] = {
             shape: figures.over([each for each in of_measure if each["id"] in of_shape])
             for shape in shapes

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from contextpull.adapters.lines import Faults, Record, numbered_lines, record_of, shown
 from contextpull.errors import EvaluationError
 from contextpull.eval.golden.questions import GoldenQuestion
+from contextpull.eval.golden.reading import BEDROCK_MARK
 
 _TURNS = "conversationTurns"
 _REFERENCES = "referenceResponses"
@@ -31,12 +32,12 @@ class Dataset(NamedTuple):
 
 
 def is_bedrock(path: Path) -> bool:
-    """Whether the first line of a file is a conversation of such a dataset."""
+    """Whether the first line of a file is a conversation of such a dataset, or would be one."""
     for _, line in numbered_lines(path):
         try:
             return _TURNS in record_of(line)
         except ValueError:
-            return False
+            return BEDROCK_MARK in line
     return False
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextpull.eval.golden.places import Places
-from contextpull.eval.golden.quotes import LEAST_PART, Match, closest, holds, tokens_in
+from contextpull.eval.golden.quotes import LEAST_PART, Match, closest, hold_all, holds, tokens_in
 from contextpull.eval.golden.reading import Fault, GoldenFile, Row, on_one_line, read_rows
 from contextpull.retrieval.search import search
 from contextpull.store import Snapshot
@@ -134,20 +134,28 @@ class _Beside:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._place = Places(snapshot)
+        self._places = Places(snapshot)
 
     def faults(self, row: Row) -> Iterator[Fault]:
-        places = [self._place(entry) for entry in row.content.expected]
-        for index, place in enumerate(places):
-            if place.fault:
-                yield row.fault(("expected", index), place.fault)
-        sections = [section for place in places for section in place.sections]
+        for index, entry in enumerate(row.content.expected):
+            if fault := self._places.fault(entry):
+                yield row.fault(("expected", index), fault)
+        places = map(self._places, row.content.expected)
+        sections = [section for place in places for section in self._places.sections(place)]
         for index, quote in enumerate(row.content.evidence):
-            if sections and not any(holds(each.text, quote) for each in sections):
+            if sections and not self._is_held(quote, sections):
                 yield row.fault(("evidence", index), self._stale(quote, sections))
 
     def names_unknown_page(self, row: Row) -> bool:
-        return any(self._place(entry).names_unknown_page for entry in row.content.expected)
+        return any(self._places(entry).names_unknown_page for entry in row.content.expected)
+
+    def _is_held(self, quote: str, sections: list[StoredSection]) -> bool:
+        """Whether a quote stands in a section, or across its border in the same document."""
+        held = [each for each in sections if holds(each.text, quote)]
+        return any(hold_all([each.text], quote) for each in held) or any(
+            hold_all([self._places.text(path)], quote)
+            for path in dict.fromkeys(each.path for each in held)
+        )
 
     def _stale(self, quote: str, sections: list[StoredSection]) -> str:
         matches = [(closest(each.text, quote), each) for each in sections]

@@ -77,10 +77,13 @@ def answer_cutoff(
     the cosine of the top result by vectors, `relevance` the cross-encoder's logit of the top
     result that it ranked, `score` the score of the top result of `setting`, by words if not given.
     Raises what `asked_of` raises; `InvalidInput` for a text in place of a list of questions, for a
-    blank one, and for a `setting` beside another measure; `EvaluationError` for a question that
-    is both labelled and unanswerable; `StoreError` and `ModelUnavailable` as `golden_report`.
+    blank one, for a measure that is none, and for a `setting` beside another one than `score`;
+    `EvaluationError` for a question that is both labelled and unanswerable; `StoreError` and
+    `ModelUnavailable` as `golden_report`.
     """
     outside = _outside(unanswerable, questions)
+    if measure not in SETTING_OF:
+        raise InvalidInput(f"`measure` must be {' or '.join(SETTING_OF)}, not {measure!r}.")
     if setting is not None and measure != "score":
         raise InvalidInput(
             f"{measure} belongs to {SETTING_OF[measure]}; only score takes a setting."

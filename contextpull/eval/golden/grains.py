@@ -5,23 +5,22 @@ span of pages that a section covers. A target is one thing that the question exp
 result that meets it has found it.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
 
 from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.eval.golden.places import Place, Places, pages_of
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.quotes import holds
 from contextpull.store import Snapshot
-from contextpull.store.records import StoredDocument, StoredSection
+from contextpull.store.records import StoredSection
 
 Grain = Literal["doc", "section", "page", "evidence"]
 Target = Callable[[StoredSection], bool]
 """Whether a section is, or holds, one thing that a question expects."""
 
-_PAGE = re.compile(r"page=([1-9][0-9]{0,8})")
 _LABELS = {"doc": "documents", "section": "sections", "page": "pages", "evidence": "evidence"}
 _SHOWN = 10
 
@@ -53,15 +52,10 @@ class Asked:
 class _Label(NamedTuple):
     """One entry of `expected`, as the store holds it."""
 
-    document: StoredDocument
+    place: Place
+    """Without its slug: two names of one section are one label."""
     section: int | None
-    """Its number, where the entry names a section."""
-    page: int | None
-
-
-def pages_of(section: StoredSection) -> range | None:
-    """The pages of its document that a section covers, from 1; None in formats without pages."""
-    return range(section.page, max(section.page, section.last_page) + 1) if section.page else None
+    """The number of the section whose id the entry is."""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -86,20 +80,19 @@ def asked_of(snapshot: Snapshot, questions: Sequence[GoldenQuestion], by: Grain)
     find it), where two questions have one id, and where no question can be scored; `InvalidInput`
     where `expected` or `evidence` is a text in place of a list of texts.
     """
-    _check(questions)
+    check_questions(questions)
     labelled = [each for each in questions if each.expected]
     if not labelled:
         raise EvaluationError(
             f"None of the {len(questions)} questions is labelled: `expected` names nothing. "
             "`contextpull golden label` suggests what to expect."
         )
-    labels = _labels(snapshot, labelled)
-    paged = _Pages(snapshot)
+    labels = _labels(Places(snapshot), labelled)
     if by == "page":
-        _check_pages(labels, paged)
-    targets = {each.id: _targets(each, labels[each.id], by, paged) for each in labelled}
+        _check_pages(labels)
+    targets = {each.id: _targets(each, labels[each.id], by) for each in labelled}
     wanted = tuple(
-        Wanted(each, targets[each.id], labels[each.id][0].document.path)
+        Wanted(each, targets[each.id], labels[each.id][0].place.path)
         for each in labelled
         if targets[each.id]
     )
@@ -113,27 +106,12 @@ def asked_of(snapshot: Snapshot, questions: Sequence[GoldenQuestion], by: Grain)
         wanted,
         unlabelled=tuple(each.id for each in questions if not each.expected),
         too_coarse=tuple(each.id for each in labelled if not targets[each.id]),
-        notes=tuple(_notes(wanted, labels, by, paged)),
+        notes=tuple(_notes(wanted, labels, by)),
     )
 
 
-class _Pages:
-    """Which pages of a document are known, by what its sections cover."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._covered: dict[int, frozenset[int]] = {}
-
-    def covered(self, document: StoredDocument) -> frozenset[int]:
-        """The pages of a document that hold text; none where its pages are not known."""
-        if document.number not in self._covered:
-            sections = self._snapshot.database.sections_of(document)
-            pages = frozenset(page for each in sections for page in pages_of(each) or ())
-            self._covered[document.number] = pages
-        return self._covered[document.number]
-
-
-def _check(questions: Sequence[GoldenQuestion]) -> None:
+def check_questions(questions: Sequence[GoldenQuestion]) -> None:
+    """Raise `EvaluationError` for two questions of one id, `InvalidInput` for a text as a list."""
     seen: set[str] = set()
     for each in questions:
         for name, value in (("expected", each.expected), ("evidence", each.evidence)):
@@ -148,20 +126,16 @@ def _check(questions: Sequence[GoldenQuestion]) -> None:
         seen.add(each.id)
 
 
-def _labels(
-    snapshot: Snapshot, questions: Sequence[GoldenQuestion]
-) -> dict[str, tuple[_Label, ...]]:
+def _labels(places: Places, questions: Sequence[GoldenQuestion]) -> dict[str, tuple[_Label, ...]]:
     """What each question expects, by its id."""
     labels: dict[str, tuple[_Label, ...]] = {}
     absent = []
     for question in questions:
-        found = [_label(snapshot, each) for each in question.expected]
+        found = {entry: _label(places, places(entry)) for entry in question.expected}
         absent += [
-            f"{entry!r} (question {question.id})"
-            for entry, label in zip(question.expected, found, strict=True)
-            if label is None
+            f"{entry!r} (question {question.id})" for entry, label in found.items() if not label
         ]
-        labels[question.id] = tuple(dict.fromkeys(each for each in found if each))
+        labels[question.id] = tuple(dict.fromkeys(each for each in found.values() if each))
     if absent:
         raise EvaluationError(
             f"The store does not hold {listed(absent)}: nothing could find it. "
@@ -170,28 +144,19 @@ def _labels(
     return labels
 
 
-def _label(snapshot: Snapshot, entry: str) -> _Label | None:
-    """What an entry names: a document, else a section or a page of one."""
-    if entry in snapshot.documents:
-        return _Label(snapshot.documents[entry], None, None)
-    path, _, slug = entry.rpartition("#")
-    document = snapshot.documents.get(path)
-    if document is None:
+def _label(places: Places, place: Place) -> _Label | None:
+    if place.kind == "nowhere":
         return None
-    page = _PAGE.fullmatch(slug)
-    section = snapshot.database.resolve(document, slug)
-    if section is None and page is None:
-        return None
-    return _Label(document, section, int(page[1]) if page else None)
+    return _Label(place._replace(slug=""), places.number(place))
 
 
-def _check_pages(labels: dict[str, tuple[_Label, ...]], paged: _Pages) -> None:
-    """Raise `EvaluationError` where a page is named that its document lacks, or has no text."""
+def _check_pages(labels: dict[str, tuple[_Label, ...]]) -> None:
+    """Raise `EvaluationError` where a page is named of a document whose pages are not known."""
     absent = [
-        f"page {each.page} of {each.document.path!r} (question {question})"
+        f"page {place.page} of {place.path!r} (question {question})"
         for question, found in labels.items()
-        for each in found
-        if each.page and each.page not in paged.covered(each.document)
+        for place, _ in found
+        if place.names_unknown_page
     ]
     if absent:
         raise EvaluationError(
@@ -200,9 +165,7 @@ def _check_pages(labels: dict[str, tuple[_Label, ...]], paged: _Pages) -> None:
         )
 
 
-def _targets(
-    question: GoldenQuestion, labels: Sequence[_Label], by: Grain, paged: _Pages
-) -> tuple[Target, ...]:
+def _targets(question: GoldenQuestion, labels: Sequence[_Label], by: Grain) -> tuple[Target, ...]:
     """What a question wants found; empty where a label names something larger than the grain."""
     if by == "evidence":
         if question.evidence:
@@ -210,9 +173,9 @@ def _targets(
                 partial(_is_quoted, quote=quote, labels=tuple(labels))
                 for quote in dict.fromkeys(question.evidence)
             )
-        return tuple(_finest(each, paged) for each in labels)
+        return tuple(map(_finest, labels))
     if by == "doc":
-        paths = dict.fromkeys(each.document.path for each in labels)
+        paths = dict.fromkeys(each.place.path for each in labels)
         return tuple(partial(_is_of, path=path) for path in paths)
     if by == "section":
         return _all_or_none([_is_numbered(each) for each in labels])
@@ -224,10 +187,10 @@ def _all_or_none(targets: Sequence[Target | None]) -> tuple[Target, ...]:
     return found if len(found) == len(targets) else ()
 
 
-def _finest(label: _Label, paged: _Pages) -> Target:
+def _finest(label: _Label) -> Target:
     """What a label names, as exactly as the store knows it."""
-    named = _is_paged(label) if paged.covered(label.document) else None
-    return _is_numbered(label) or named or partial(_is_of, path=label.document.path)
+    paged = _is_paged(label) if label.place.kind == "page" else None
+    return paged or _is_numbered(label) or partial(_is_of, path=label.place.path)
 
 
 def _is_numbered(label: _Label) -> Target | None:
@@ -235,9 +198,8 @@ def _is_numbered(label: _Label) -> Target | None:
 
 
 def _is_paged(label: _Label) -> Target | None:
-    if label.page is None:
-        return None
-    return partial(_covers, path=label.document.path, page=label.page)
+    path, page = label.place.path, label.place.page
+    return partial(_covers, path=path, page=page) if page else None
 
 
 def _has_number(section: StoredSection, number: int) -> bool:
@@ -258,25 +220,26 @@ def _is_quoted(section: StoredSection, quote: str, labels: Sequence[_Label]) -> 
 
 
 def _may_quote(section: StoredSection, label: _Label) -> bool:
-    if section.path != label.document.path:
+    place = label.place
+    if section.path != place.path:
         return False
-    covered = pages_of(section) if label.page else None
-    return covered is None or label.page in covered
+    covered = pages_of(section) if place.page else None
+    return covered is None or place.page in covered
 
 
 def _grains_of(labels: Iterable[Sequence[_Label]]) -> list[Grain]:
     """The grains that labels name, finest last."""
     every = [each for found in labels for each in found]
     named: dict[Grain, bool] = {
-        "doc": any(each.section is None and each.page is None for each in every),
-        "page": any(each.page for each in every),
-        "section": any(each.section for each in every),
+        "doc": any(each.section is None and not each.place.page for each in every),
+        "page": any(each.place.page for each in every),
+        "section": any(each.section is not None for each in every),
     }
     return [grain for grain, is_named in named.items() if is_named]
 
 
 def _notes(
-    wanted: Sequence[Wanted], labels: dict[str, tuple[_Label, ...]], by: Grain, paged: _Pages
+    wanted: Sequence[Wanted], labels: dict[str, tuple[_Label, ...]], by: Grain
 ) -> Iterable[str]:
     drafts = sum(each.question.draft for each in wanted)
     if drafts:
@@ -288,8 +251,7 @@ def _notes(
             "instead, a section, a page or a document."
         )
     unpaged = sum(
-        any(each.page and not each.section and not paged.covered(each.document) for each in found)
-        for found in (labels[each.question.id] for each in wanted)
+        any(label.place.names_unknown_page for label in labels[each.question.id]) for each in wanted
     )
     if unpaged and by != "page":
         yield (

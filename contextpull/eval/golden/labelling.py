@@ -8,10 +8,12 @@ is a draft until a person has compared it with its passage.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from contextpull.config import Mode
+from contextpull.errors import InvalidInput
 from contextpull.eval.golden.bedrock import is_bedrock, load_bedrock
+from contextpull.eval.golden.grains import check_questions
 from contextpull.eval.golden.questions import GoldenQuestion, load_golden
 from contextpull.eval.golden.reading import on_one_line
 from contextpull.retrieval.models import Models
@@ -78,7 +80,10 @@ def suggest_labels(
     """Propose the `top` sections or documents for each question that expects nothing yet.
 
     The search is made with the reference answer, or with the question where there is none.
+    Raises as `check_questions` does, and `InvalidInput` for a grain that is none and for a `top`
+    that is no whole number from 1.
     """
+    _check(questions, by, top)
     wanted = [each for each in questions if not each.expected and each.question.strip()]
     suggestions, notes = [], {}
     for done, question in enumerate(wanted, start=1):
@@ -94,6 +99,14 @@ def suggest_labels(
         labelled=sum(bool(each.expected) for each in questions),
         notes=tuple(notes),
     )
+
+
+def _check(questions: Sequence[GoldenQuestion], by: LabelGrain, top: int) -> None:
+    check_questions(questions)
+    if by not in get_args(LabelGrain):
+        raise InvalidInput(f"`by` must be section or doc, not {by!r}.")
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise InvalidInput(f"`top` must be a whole number from 1, not {top!r}.")
 
 
 def _searched_with(question: GoldenQuestion) -> Query:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from unicodedata import normalize
 
@@ -82,6 +83,11 @@ def save_golden(
         raise EvaluationError(f"There is no question to write to {path}.")
     with (replacing if replace else creating)(target) as stream:
         stream.writelines(f"{line}\n" for line in lines)
+
+
+def file_record(path: Path) -> dict[str, str]:
+    """Which file figures are of: its path, and the SHA-256 of its bytes, in hexadecimal digits."""
+    return {"path": str(path), "sha256": sha256(path.read_bytes()).hexdigest()}
 
 
 def question_of(row: Row) -> GoldenQuestion:

@@ -23,13 +23,15 @@ Place = tuple[str | int, ...]
 """Where in a record something stands: `("expected", 0)`; the empty one is the record itself."""
 
 _SHOWN_CHARS = 60
-_TURNS = b'"conversationTurns"'
+BEDROCK_MARK = b'"conversationTurns"'
+"""What the first line of a Bedrock dataset holds, readable or not."""
 _OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 _SPACE = tuple(" \t\r\n")
-_MARKS = {
+_MARKS = {  # that of UTF-32 begins as that of UTF-16 does
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
-    b"\x00\x00\xfe\xff": "UTF-32",
 }
 _KINDS = {
     "string_type": "must be text",
@@ -119,7 +121,7 @@ def on_one_line(text: str, most: int) -> str:
 
 def _plain_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     for number, line in numbered_lines(path):
-        if number == 1 and _TURNS in line:
+        if number == 1 and BEDROCK_MARK in line:
             raise EvaluationError(
                 f"{path} is a Bedrock dataset, which does not say which documents are right. "
                 f"Label it first: contextpull golden label {path} --out golden.jsonl"

@@ -12,7 +12,14 @@ from contextpull.config import CutSettings
 from contextpull.errors import InvalidInput
 from contextpull.eval.golden.chunking.corpus import Label, Source, SourceCorpus, labels_of
 from contextpull.eval.golden.chunking.cutters import Likeness, cut_plainly, cut_semantically
-from contextpull.eval.golden.chunking.indexing import Piece, Told, as_sections, by_tenths, index
+from contextpull.eval.golden.chunking.indexing import (
+    Piece,
+    Progress,
+    Told,
+    as_sections,
+    by_tenths,
+    index,
+)
 from contextpull.eval.golden.chunking.likeness import by_vectors
 from contextpull.eval.golden.grains import Grain
 from contextpull.eval.golden.picks import Between, compared_pairs
@@ -190,17 +197,10 @@ def sweep(
         for done, build in enumerate(builds):
             if on_progress is not None:
                 on_progress(build.name, done, len(builds))
+            told = by_tenths(on_progress, build.name, done, len(builds))
             with TemporaryDirectory(prefix="contextpull-") as scratch:
-                started = perf_counter()
-                snapshot = index(
-                    Path(scratch) / "store",
-                    ((source, cut_for(build, source, likeness)) for source in corpus.sources),
-                    headings=build.headings,
-                    embedder=embedder if uses_vectors else None,
-                    cache=cache,
-                    on_progress=by_tenths(on_progress, build.name, done, len(builds)),
-                )
-                seconds = perf_counter() - started
+                made_with = (likeness, embedder if uses_vectors else None, cache, told)
+                snapshot, seconds = _indexed(Path(scratch) / "store", build, corpus, *made_with)
                 report = measured(
                     snapshot, asked, settings, by=by, k=cutoffs, models=models,
                     rounds=rounds, seed=seed,
@@ -214,6 +214,28 @@ def sweep(
     notes = tuple(_notes(corpus, questions, labels, by))
     name = embedder.name if embedder else ""
     return SweepReport(corpus, reports[0], tuple(ranked), beside, notes, name)
+
+
+def _indexed(
+    folder: Path,
+    build: SweepBuild,
+    corpus: SourceCorpus,
+    likeness: Likeness | None,
+    embedder: Embedder | None,
+    cache: Path | None,
+    on_progress: Progress,
+) -> tuple[Snapshot, float]:
+    """The corpus as a build cuts and indexes it, and the seconds that this took."""
+    started = perf_counter()
+    snapshot = index(
+        folder,
+        ((source, cut_for(build, source, likeness)) for source in corpus.sources),
+        headings=build.headings,
+        embedder=embedder,
+        cache=cache,
+        on_progress=on_progress,
+    )
+    return snapshot, perf_counter() - started
 
 
 def check_grain(by: Grain) -> None:
@@ -277,9 +299,11 @@ def _notes(
     coarser = sum(any(label.is_coarser for label in labels[each.id]) for each in scored_by_label)
     if coarser:
         yield (
-            f"{coarser} questions name sections, or pages of documents without pages: the whole"
-            " document counts, since sections move with the cutting."
+            f"{coarser} questions name sections, or pages that are not known: the whole document"
+            " counts, since sections move with the cutting."
         )
+    if corpus.read_as:
+        yield f"Read as another format than the names say: {corpus.read_as}."
     if corpus.unread:
         first = corpus.unread[0]
         yield (f"{len(corpus.unread)} files were left out, the first {first.path}: {first.reason}.")

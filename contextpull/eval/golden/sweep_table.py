@@ -66,7 +66,10 @@ def ingest_command(sweep: SweepReport) -> str:
     options = [row.build.ingest_options] if row.build.ingest_options else []
     if row.measured.setting.mode != "lexical":
         options.append(f"--embedder {quote(sweep.embedder)}")
-    return " ".join(["contextpull ingest", quote(str(sweep.corpus.root)), *options])
+    corpus = sweep.corpus
+    reading = [f"--as {corpus.name}"] * bool(corpus.name)
+    reading += [f"--read-as {quote(corpus.read_as)}"] * bool(corpus.read_as)
+    return " ".join(["contextpull ingest", quote(str(corpus.root)), *reading, *options])
 
 
 def _can_be_ingested(row: SweepRow) -> bool:

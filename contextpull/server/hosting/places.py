@@ -25,9 +25,10 @@ def served(folder: Path | None, store: Path | None, default: Path, cache: Path) 
     Each may be left out: `default` is the usual place of a store, and `cache` has room for more.
     Raises InvalidInput where no folder is named and there is none to be served unasked.
     """
-    if folder is None and (names := _names_in(store or default)):
-        return Served(None, store or default, names)
-    folder = folder or folder_here(store or default)
+    here = store or default
+    if folder is None and is_store(here):
+        return _remembered(here)
+    folder = folder or _this_folder()
     if is_store(folder):
         return Served(None, folder)
     return Served(folder, store or store_for(folder, default, cache))
@@ -38,20 +39,23 @@ def is_store(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def _names_in(store: Path) -> tuple[str, ...]:
-    corpora = Database(store / FILE).corpora if is_store(store) else ()
-    return tuple(corpus.name for corpus in corpora if corpus.name)
+def _remembered(store: Path) -> Served:
+    """What a store was read from; the store by itself if that folder is gone."""
+    from contextpull.store.corpora import folder_of
+
+    corpora = Database(store / FILE).corpora
+    if names := tuple(corpus.name for corpus in corpora if corpus.name):
+        return Served(None, store, names)
+    folders = [each for each in map(folder_of, corpora) if each.is_absolute() and each.is_dir()]
+    return Served(folders[0] if folders else None, store)
 
 
-def folder_here(store: Path) -> Path:
-    """The folder that `store` was read from, that store if the folder is gone, else this folder.
+def _this_folder() -> Path:
+    """The folder that we are in.
 
     Raises InvalidInput where this is the user's home or the root of the file system, which are
     read only by name: hosts start servers there.
     """
-    if is_store(store):
-        root = Path(Database(store / FILE).root)
-        return root if root.is_absolute() and root.is_dir() else store
     here = Path.cwd()
     if here in {Path.home(), Path(here.anchor)}:
         raise InvalidInput(

@@ -16,7 +16,10 @@ from contextpull.types import Section
 from tests.conftest import Files, write_corpus
 from tests.embedders import embedded, snapshot_of, update
 
-KEYS = ("EMBEDDER", "RERANKER", "API_KEY", "MODELS", "MODEL_KEY", "ANSWERER_KEY", "JUDGE_KEY")
+KEYS = (
+    *("STORE", "EMBEDDER", "RERANKER", "MODELS"),
+    *("API_KEY", "MODEL_KEY", "ANSWERER_KEY", "JUDGE_KEY"),
+)
 
 HARBOUR: Files = {
     "lamp.md": "# Lamp\n\nThe keeper lights the lamp before it gets dark.\n\n"

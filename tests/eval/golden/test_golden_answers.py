@@ -23,7 +23,7 @@ from contextpull.store.opening import Snapshot
 from tests.conftest import Files
 from tests.documents.pdf_files import lines as printed
 from tests.documents.pdf_files import pdf
-from tests.embedders import update
+from tests.embedders import snapshot_of, update
 from tests.eval.golden.stores import HARBOUR, asks, lines, store_of
 from tests.standins import Fails, Says, Script, StandIn, standing_in
 
@@ -114,6 +114,19 @@ def test_sources_are_read_from_the_store_by_their_names_and_texts_taken_as_they_
     assert "keeps clear of the mouth" in seen["lamp"]
     assert seen["lamp"].endswith("It is dark, they say.")
     assert seen["oil"] == "nowhere.md#gone\n"
+
+
+def test_documents_whose_names_hold_a_hash_are_drawn_apart(tmp_path: Path) -> None:
+    store_of(tmp_path, {"c#.md": "# C\n\nOne thing.\n", "c#2.md": "# C\n\nAnother thing.\n"})
+    questions = [asks("one", "c#.md", reference="1"), asks("two", "c#2.md", reference="2")]
+    answers = [GivenAnswer("one", "1"), GivenAnswer("two", "1")]
+    judge = FunctionJudge(lambda item: float(item.answer == item.reference), "equal")
+    settings = Settings(("correctness",), rounds=100)
+    report = answer_report(
+        questions, answers, judge, settings, snapshot=snapshot_of(tmp_path / "store")
+    )
+    [row] = report["rows"]
+    assert row["mean"]["low"] < row["mean"]["mean"] < row["mean"]["high"]
 
 
 def test_names_with_spaces_and_pages_are_names_too(tmp_path: Path) -> None:
@@ -268,6 +281,14 @@ def test_every_question_with_a_reference_has_one_place_in_the_headline(
     scored = [each for each in said if each in (0, 0.69, 0.7, 1)]
     mean = row_of(report, "correctness")["mean"]["mean"]
     assert mean == (pytest.approx(sum(scored) / len(scored)) if scored else None)
+
+
+def test_a_judge_of_another_signature_is_listed_and_nothing_is_lost(harbour: Snapshot) -> None:
+    report = report_of(harbour, lambda: 1)
+    for row in report["rows"]:
+        assert row["judged"] == 0
+        assert row["errors"].get("failed", 0) > 0
+    assert report["headline"]["right"]["no_verdict"] == 2
 
 
 def test_a_judge_that_raises_costs_that_verdict_alone(harbour: Snapshot) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -393,6 +394,13 @@ def test_two_questions_of_one_id_are_an_error_from_python_too(place: Path) -> No
     corpus = read_corpus(place / "docs")
     with pytest.raises(EvaluationError, match="Two questions have the id 'a'"):
         wants_of(corpus, [asks("x", "davit.md", named="a"), asks("y", "davit.md", named="a")])
+
+
+@pytest.mark.parametrize("name", ["expected", "evidence"])
+def test_a_text_in_place_of_a_list_is_an_error_and_not_spelt_out(place: Path, name: str) -> None:
+    question = replace(asks("x", "davit.md"), **{name: "davit.md"})
+    with pytest.raises(InvalidInput, match=f"`{name}` is the text 'davit.md'; give a list"):
+        wants_of(read_corpus(place / "docs"), [question])
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,11 @@ def test_an_unanswerable_question_that_is_none_is_an_error(ship: Snapshot, quest
         answer_cutoff(ship, QUESTIONS, unanswerable=["How do zebras sleep?", question])
 
 
+def test_a_measure_that_is_none_is_an_error(ship: Snapshot) -> None:
+    with pytest.raises(InvalidInput, match="similarity or relevance or score, not 'luck'"):
+        answer_cutoff(ship, QUESTIONS, measure="luck")  # type: ignore[arg-type]
+
+
 def test_a_question_on_both_sides_is_an_error(ship: Snapshot) -> None:
     with pytest.raises(EvaluationError, match="is question 'anchor' of the golden file"):
         answer_cutoff(ship, QUESTIONS, unanswerable=["What is  the ANCHOR for"])

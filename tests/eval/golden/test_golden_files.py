@@ -44,6 +44,13 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert load_golden(tmp_path / "golden.jsonl")[0] == WHOLE
 
 
+@pytest.mark.parametrize("char", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"])
+def test_a_line_break_within_a_text_ends_no_line(tmp_path: Path, char: str) -> None:
+    question = replace(WHOLE, question=f"Which{char}cache?", reference=f"This{char}one.")
+    save_golden(tmp_path / "golden.jsonl", [question])
+    assert load_golden(tmp_path / "golden.jsonl") == [question]
+
+
 @given(QUESTIONS)
 @same_every_time(100)
 def test_any_questions_are_read_as_they_were_written(
@@ -101,6 +108,7 @@ FAULTY = {
     ),
     "number": ('{"question": 5, "expected": []}', '1:2: "question" must be text: 5'),
     "huge number": (ROW + ', "hint": 1' + "0" * 9_000 + "}", '1:44: "hint" must be text: 1000'),
+    "number as id": (ROW + ', "id": 7}', '1:44: "id" must be text: 7'),
     "null": (ROW + ', "id": null}', '1:44: "id" must be text: null'),
     "draft": (ROW + ', "draft": "yes"}', '1:44: "draft" must be true or false: "yes"'),
     "item": (
@@ -154,6 +162,7 @@ FAULTY = {
         "1:21: byte 0xe9 is not UTF-8; save as UTF-8",
     ),
     "UTF-16": (f"{ROW}}}".encode("utf-16"), "FILE:1:1: The file is UTF-16. Save it as UTF-8."),
+    "UTF-32": (f"{ROW}}}".encode("utf-32"), "FILE:1:1: The file is UTF-32. Save it as UTF-8."),
     "nothing": ("\n\n", "FILE holds no questions"),
     "id twice": (
         f'{ROW}, "id": "a"}}\n{{"question": "B", "expected": [], "id": "a"}}',

@@ -1,13 +1,19 @@
 """`contextpull golden label`: suggestions for what questions expect."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from contextpull.cli.main import cli
+from contextpull.errors import EvaluationError, InvalidInput
+from contextpull.eval.golden.bedrock import load_bedrock
+from contextpull.eval.golden.labelling import suggest_labels
 from contextpull.eval.golden.questions import GoldenQuestion, load_golden, save_golden
+from contextpull.store import open_store
 from tests.eval.golden.stores import asks, long_document, store_of
 
 OIL = "The lamp burns eleven litres of oil"
@@ -131,6 +137,54 @@ def test_each_fault_of_a_bedrock_dataset_is_named(store: Path, kind: str) -> Non
     result = label(store, path)
     assert result.return_value == 2
     assert f"bedrock.jsonl:1: {message}" in result.stderr or message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"[" * 100_000, "nested too deeply"),
+        (b"caf\xe9", "not UTF-8"),
+        (b"", "not JSON"),
+    ],
+)
+def test_a_bedrock_dataset_that_cannot_be_read_is_told_its_fault_and_not_to_be_labelled(
+    store: Path, content: bytes, fault: str
+) -> None:
+    path = store.parent / "bedrock.jsonl"
+    path.write_bytes(b'{"conversationTurns": ' + content)
+    result = label(store, path)
+    assert result.return_value == 2
+    assert f"bedrock.jsonl:1: {fault}" in result.stderr
+    assert "Label it first" not in result.stderr
+
+
+def test_a_turn_of_any_depth_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "bedrock.jsonl"
+    for depth in range(800, 1_000):
+        path.write_text('{"conversationTurns": [' + "[" * depth + "]" * depth + "]}")
+        with pytest.raises(EvaluationError, match=r"bedrock\.jsonl:1: "):
+            load_bedrock(path)
+
+
+def test_two_questions_of_one_id_are_an_error_and_neither_takes_the_other_s_label(
+    store: Path,
+) -> None:
+    snapshot = open_store(store).snapshot()
+    twins = [asks("how much oil", named="a"), asks("what makes bread rise", named="a")]
+    with pytest.raises(EvaluationError, match="Two questions have the id 'a'"):
+        suggest_labels(snapshot, twins)
+
+
+def test_a_text_in_place_of_a_list_of_labels_is_an_error(store: Path) -> None:
+    question = replace(asks("how much oil"), expected="lamp.md")
+    with pytest.raises(InvalidInput, match="give a list of texts"):
+        suggest_labels(open_store(store).snapshot(), [question])
+
+
+@pytest.mark.parametrize("wrong", [{"top": 0}, {"top": 2.9}, {"top": "3"}, {"by": "chunk"}])
+def test_what_cannot_be_suggested_is_an_error(store: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="must be"):
+        suggest_labels(open_store(store).snapshot(), [asks("how much oil")], **wrong)
 
 
 def test_nothing_is_written_over(store: Path) -> None:

@@ -1,6 +1,7 @@
 """`contextpull golden report` and `golden cutoff`, from the command line's side."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,13 @@ def test_cutoff_that_is_not_supported_exits_1_with_the_reason() -> None:
     record = json.loads(run("cutoff", "golden.jsonl", "--measure", "score", "--json").stdout)
     assert record["cutoff"] is None
     assert "too few" in record["reason"]
+
+
+@pytest.mark.parametrize("command", [["report"], ["cutoff", "--measure", "score"]])
+def test_figures_say_which_file_they_are_of(place: Path, command: list[str]) -> None:
+    told = json.loads(run(command[0], "golden.jsonl", *command[1:], "--json").stdout)["golden"]
+    content = (place / "golden.jsonl").read_bytes()
+    assert told == {"path": "golden.jsonl", "sha256": sha256(content).hexdigest()}
 
 
 def test_cutoff_as_json() -> None:

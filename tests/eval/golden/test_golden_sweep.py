@@ -10,14 +10,16 @@ from contextpull.adapters.push import bm25_over_store
 from contextpull.cli.main import cli
 from contextpull.eval.golden.chunking.corpus import read_corpus
 from contextpull.eval.golden.chunking.indexing import index
-from contextpull.eval.golden.sweep import SweepBuild, cut_for, sweep_builds
+from contextpull.eval.golden.grains import Grain
+from contextpull.eval.golden.reporting import golden_report
+from contextpull.eval.golden.sweep import SweepBuild, cut_for, sweep, sweep_builds
 from contextpull.store.ingest import ingest
 from contextpull.types import Question
 from tests.conftest import Files, write_corpus
 from tests.documents.pdf_files import lines as printed
 from tests.documents.pdf_files import pdf
 from tests.embedders import snapshot_of
-from tests.eval.golden.stores import HARBOUR, golden_place, json_of, lines, long_document
+from tests.eval.golden.stores import HARBOUR, asks, golden_place, json_of, lines, long_document
 
 ASKED: list[dict[str, object]] = [
     {
@@ -103,6 +105,31 @@ def test_the_builds_of_an_ingest_are_exactly_an_ingest(place: Path) -> None:
         assert ranked[0] == ranked[1]
 
 
+@pytest.mark.parametrize("by", ["doc", "page", "evidence"])
+def test_the_build_of_an_ingest_has_the_figures_of_a_report_over_it(place: Path, by: Grain) -> None:
+    pytest.importorskip("pypdfium2")
+    pages = [
+        printed(*[f"All about the {each} of a ship {n}." for n in range(50)]) for each in "abc"
+    ]
+    write_corpus(place / "docs", {"ship.pdf": pdf(*pages)})
+    ingest(place / "docs", place / "store")
+    asked = [
+        asks("about the b of a ship 40", "ship.pdf#page=2", evidence=("of a ship 40",)),
+        asks("about the c of a ship", "ship.pdf#page=3~2", evidence=("the c of a ship 49",)),
+        asks(
+            "about the a", "ship.pdf#page=1", evidence=("the a of a ship 0", "the a of a ship 49")
+        ),
+        asks("what does the lamp burn", "lamp.md#oil", evidence=("eleven litres of oil",)),
+    ]
+    asked = asked[:3] if by == "page" else asked
+    swept = sweep(read_corpus(place / "docs"), asked, [SweepBuild()], by=by, k=(1, 3), rounds=100)
+    reported = golden_report(snapshot_of(place / "store"), asked, by=by, k=(1, 3), rounds=100)
+    rows = (swept.rows[0].measured.row, reported.rows[0].row)
+    figures = [[outcome.scores for outcome in row.outcomes] for row in rows]
+    assert figures[0] == figures[1]
+    assert any(scores["recall@3"] > 0 for scores in figures[0])
+
+
 def test_settings_that_a_cutter_ignores_make_no_builds_of_their_own() -> None:
     builds = sweep_builds(("sections", "fixed"), (1_000,), (0, 40), (2, 6))
     assert [each.name for each in builds] == [
@@ -129,7 +156,7 @@ def test_labels_that_name_sections_count_as_documents_and_that_is_said() -> None
     assert "name sections" not in run("--by", "evidence").stdout
 
 
-@pytest.mark.parametrize("folder", ["nope", "golden.jsonl", "docs/nope.md"])
+@pytest.mark.parametrize("folder", ["nope", "golden.jsonl", "docs/nope.md", "docs/lamp.md"])
 def test_a_folder_that_is_not_there_is_an_error_and_never_text(folder: str) -> None:
     result = CliRunner().invoke(cli, ["golden", "sweep", "golden.jsonl", folder])
     assert result.exit_code == 2
@@ -235,7 +262,8 @@ def test_the_table_says_whether_the_order_could_be_luck() -> None:
     assert all(len(line) <= 110 for line in result.stdout.splitlines()[:4])
 
 
-def test_markdown_keeps_every_row_on_one_line() -> None:
+def test_markdown_keeps_every_row_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
     shown = run("--markdown", "--cutter", "sections,recursive", "--headings", "in,out").stdout
     table = shown.split("\n\n")[0].splitlines()
     assert len(table) == 10

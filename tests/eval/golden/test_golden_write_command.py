@@ -145,6 +145,34 @@ def test_answers_of_one_address_never_serve_another(store: Path, tmp_path: Path)
         assert len(model.asked) == 24
 
 
+def test_answers_with_other_settings_are_not_used_again(store: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "answers.jsonl"
+    with standing_in(writes_and_judges) as model:
+        for most in (500, 600):
+            out = tmp_path / f"{most}.jsonl"
+            run(store, out, model.endpoint, "--answers", kept, "--reply-tokens", most)
+    assert len(model.asked) == 48
+
+
+def test_a_file_of_answers_that_holds_none_costs_nothing_but_them(
+    store: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "answers.jsonl"
+    kept.write_bytes(b"\x89PNG\r\n\x1a\n\x00\xff\xfe")
+    with standing_in(writes_and_judges) as model:
+        result = run(store, tmp_path / "d.jsonl", model.endpoint, "--answers", kept)
+    assert result.exit_code == 0, result.stderr
+    assert len(model.asked) == 24
+
+
+def test_an_error_is_a_sentence_without_marks_of_a_terminal(store: Path, tmp_path: Path) -> None:
+    result = run(store, tmp_path / "[red]" / "d.jsonl", "http://127.0.0.1:9/v1#x")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("contextpull: There is no folder '")
+    assert "[/" not in result.stderr
+    assert "\x1b" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("status", "reason"),
     [(401, "asks for a key"), (403, "asks for a key"), (404, "check the model's name")],

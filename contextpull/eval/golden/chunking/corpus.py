@@ -1,27 +1,28 @@
 """The documents of a folder, read once for all ways to cut them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from contextpull.config import CutSettings, ReadLimits
-from contextpull.documents.discovery import discover
-from contextpull.documents.formats import reader_of
+from contextpull.documents.formats import check_read_as
 from contextpull.errors import EvaluationError
-from contextpull.eval.golden.grains import listed
+from contextpull.eval.golden.grains import check_questions, listed
+from contextpull.eval.golden.places import Place, resolve
 from contextpull.eval.golden.questions import GoldenQuestion
 from contextpull.eval.golden.quotes import Span
-from contextpull.eval.golden.schema import page_of
 from contextpull.sections.cutting import cut
+from contextpull.store import corpora
 from contextpull.store.database import FILE, Database
-from contextpull.store.ingest import ingest
-from contextpull.store.parsing import contents
+from contextpull.store.ingest import parse_files
 from contextpull.types import ParsedDocument, Section
+
+_USUAL = CutSettings()
 
 
 class Heading(NamedTuple):
@@ -93,6 +94,25 @@ class Source:
         """The pages that hold text; none in formats without pages."""
         return frozenset(page for _, page in self._pages)
 
+    def has_section(self, slug: str) -> bool:
+        """Whether a cutting at some heading depth gives a section this slug, or leads it to one.
+
+        How many parts a section is split into is another matter: a part counts as its section.
+        """
+        whole = slug.partition("~")[0]
+        less_deep = range(_USUAL.heading_depth - 1, 0, -1)
+        return whole in self._slugs or any(whole in self._slugs_at(each) for each in less_deep)
+
+    @cached_property
+    def _slugs(self) -> frozenset[str]:
+        return self._slugs_at(_USUAL.heading_depth)
+
+    def _slugs_at(self, heading_depth: int) -> frozenset[str]:
+        most = max(_USUAL.hard_max_chars, len(self.parsed.text))
+        unsplit = CutSettings(heading_depth, max_chars=most, hard_max_chars=most)
+        sections = self.sections(unsplit)
+        return frozenset(slug for each in sections for slug in (each.slug, *each.anchors))
+
     def _in_characters(self, offsets: Sequence[int]) -> list[int]:
         """Ascending byte offsets as offsets in the text."""
         data = self.parsed.text
@@ -115,6 +135,23 @@ class SourceCorpus:
     sources: tuple[Source, ...]
     """By path."""
     unread: tuple[Unread, ...]
+    name: str = ""
+    """What the paths begin with, where a store knows the folder by a name."""
+    read_as: str = ""
+    """The files that were read as another format than their names say; see `CutSettings`."""
+
+    def __contains__(self, path: object) -> bool:
+        """Whether there is a document of this path."""
+        return path in self.by_path
+
+    def has_section(self, path: str, slug: str) -> bool:
+        """Whether some cutting gives the document a section of this slug; see `Source`."""
+        return self.by_path[path].has_section(slug)
+
+    def pages(self, path: str) -> Collection[int]:
+        """The pages from the first to the last that hold text: a section may cover an empty one."""
+        known = self.by_path[path].all_pages
+        return range(min(known), max(known) + 1) if known else ()
 
     @cached_property
     def by_path(self) -> dict[str, Source]:
@@ -133,29 +170,53 @@ class SourceCorpus:
         return digest.hexdigest()
 
 
-def read_corpus(folder: Path) -> SourceCorpus:
-    """Read the documents of a folder that an ingest can read; the others are listed.
+def read_corpus(
+    folder: Path,
+    store: Path | None = None,
+    *,
+    read_as: str | None = None,
+    limits: ReadLimits | None = None,
+) -> SourceCorpus:
+    """Read the documents of a folder as an ingest does, each once; what cannot be is listed.
 
-    They are ingested into a scratch store first: a file whose reader fails, hangs or needs too
-    much costs that file there, and is not read here.
-    Raises `InvalidInput` for a folder that is not there or is none, and `EvaluationError` where
-    nothing in it can be read.
+    Where `store` was read from the folder, its `read_as` holds, unless another is given, and paths
+    begin with its name for the folder, if it has one.
+    Raises `InvalidInput` for a folder that is not there or is none, and for a `read_as` that says
+    nothing; `StoreError` for a store that is not there or cannot be read; `EvaluationError` where
+    nothing in the folder can be.
     """
-    with TemporaryDirectory(prefix="contextpull-") as scratch:
-        ingest(folder, Path(scratch) / "store")
-        database = Database(Path(scratch) / "store" / FILE)
-        unread = [Unread(each.path, each.reason) for each in database.skipped()]
-        unread += [Unread(each.path, each.problem) for each in database.documents() if each.problem]
-        database.close()
-    left_out = {each.path for each in unread}
-    files = [each for each in discover(folder).files if each.path not in left_out]
-    if not files:
+    source, kept = _as_ingested(folder, store)
+    chosen = kept if read_as is None else read_as
+    check_read_as(chosen)
+    found = corpora.walk([source], store, chosen).everything
+    unread = [Unread(each.path, each.reason) for each in found.skipped]
+    sources: list[Source] = []
+    settings = CutSettings(read_as=chosen)
+    reading = parse_files(found.files, settings, limits or ReadLimits(), keeps_parsed=True)
+    with closing(reading):
+        for document, parsed in ((each.document, each.parsed) for each in reading):
+            if parsed is None:
+                unread.append(Unread(document.path, document.problem))
+            else:
+                sources.append(Source(document.path, parsed))
+    unread.sort()
+    if not sources:
         first = f" The first: {unread[0].path}: {unread[0].reason}." if unread else ""
         raise EvaluationError(f"The folder {str(folder)!r} holds no document with text.{first}")
-    sources = [
-        Source(each.path, reader_of(each.path)(contents(each, ReadLimits()))) for each in files
-    ]
-    return SourceCorpus(folder, tuple(sources), tuple(sorted(unread)))
+    return SourceCorpus(folder, tuple(sources), tuple(unread), source.name, chosen)
+
+
+def _as_ingested(folder: Path, store: Path | None) -> tuple[corpora.Source, str]:
+    """The folder under its name in a store, and how that reads it; as it is without one."""
+    unnamed = corpora.Source("", folder)
+    if store is None:
+        return unnamed, ""
+    with closing(Database(store / FILE)) as database:
+        for corpus in database.corpora:
+            if corpus.root == unnamed.record.root:
+                read_as: str = database.settings.get("read_as", "")
+                return unnamed._replace(name=corpus.name), read_as
+    return unnamed, ""
 
 
 class Label(NamedTuple):
@@ -164,7 +225,7 @@ class Label(NamedTuple):
     path: str
     page: int = 0
     is_coarser: bool = False
-    """Whether the entry names a section, or a page where none is known."""
+    """Whether the entry names a section, or a page on which no text is known to begin."""
 
     @property
     def entry(self) -> str:
@@ -177,43 +238,43 @@ def labels_of(
 ) -> dict[str, tuple[Label, ...]]:
     """What each question expects, by its id; a section counts as its document.
 
-    Raises `EvaluationError` for documents and pages that the folder does not hold: nothing could
-    find them.
+    What an entry leads to is as in a store (`places.resolve`), but that a section counts which some
+    cutting would make. Raises `EvaluationError` for what the folder does not hold, since nothing
+    could find it, and as `check_questions` does.
     """
-    absent: list[str] = []
+    check_questions(questions)
+    absent: list[tuple[str, str]] = []
     labels = {}
     for question in questions:
-        found = [_label(corpus, entry) for entry in question.expected]
-        absent += [
-            f"{entry!r} (question {question.id})"
-            for entry, label in zip(question.expected, found, strict=True)
-            if label is None
-        ]
-        labels[question.id] = tuple(dict.fromkeys(each for each in found if each))
+        found = {entry: _label(corpus, entry) for entry in question.expected}
+        absent += [(entry, question.id) for entry, label in found.items() if label is None]
+        labels[question.id] = tuple(dict.fromkeys(each for each in found.values() if each))
     if absent:
+        named = [f"{entry!r} (question {name})" for entry, name in absent]
         raise EvaluationError(
-            f"The folder {str(corpus.root)!r} does not hold {listed(absent)}: nothing could find"
-            f" it. Paths count from that folder, such as {corpus.sources[0].path!r}; name the one"
-            f" that was ingested.{_why_unread(corpus, absent)}"
+            f"The folder {str(corpus.root)!r} does not hold {listed(named)}: nothing could find"
+            f" it. {_advice(corpus, [entry for entry, _ in absent])}"
         )
     return labels
 
 
 def _label(corpus: SourceCorpus, entry: str) -> Label | None:
-    if entry in corpus.by_path:
-        return Label(entry)
-    path = entry.rpartition("#")[0]
-    source = corpus.by_path.get(path)
-    if source is None:
+    place = resolve(entry, corpus)
+    if place.kind == "nowhere":
         return None
-    page = page_of(entry)
-    if not page or not source.all_pages:
-        return Label(path, is_coarser=True)
-    return Label(path, page) if page in source.all_pages else None
+    page = place.page if place.page in corpus.by_path[place.path].all_pages else 0
+    return Label(place.path, page, is_coarser=not page and place != Place("document", place.path))
 
 
-def _why_unread(corpus: SourceCorpus, absent: Sequence[str]) -> str:
+def _advice(corpus: SourceCorpus, absent: Collection[str]) -> str:
+    """What to try where a folder does not hold these entries."""
+    if all(entry.rpartition("#")[0] in corpus for entry in absent):
+        return "`contextpull golden check FILE --store STORE` names what comes closest."
+    paths = (
+        f"Paths count from that folder, such as {corpus.sources[0].path!r}; name the one that was"
+        " ingested."
+    )
     for path, reason in corpus.unread:
-        if any(path in each for each in absent):
-            return f" {path} is left out: {reason}."
-    return ""
+        if any(path in entry for entry in absent):
+            return f"{paths} {path} is left out: {reason}."
+    return paths

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from contextpull.adapters.lines import first_repeated
 from contextpull.errors import EvaluationError
 from contextpull.eval.golden.chunking.corpus import Label, SourceCorpus, labels_of
 from contextpull.eval.golden.chunking.cutters import whole_end
@@ -70,9 +69,6 @@ def wants_of(
     Raises `EvaluationError` for what the folder does not hold, evidence too: nothing could find
     it; and where no question is labelled, or two have one id.
     """
-    twice = first_repeated(sorted(each.id for each in questions))
-    if twice is not None:
-        raise EvaluationError(f"Two questions have the id {twice!r}. Give each one of its own.")
     labels = labels_of(corpus, questions)
     wants = [Wants(each, labels[each.id]) for each in questions if each.expected]
     if not wants:

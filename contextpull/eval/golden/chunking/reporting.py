@@ -43,6 +43,8 @@ def chunking_record(report: ChunkingReport, corpus: SourceCorpus, golden: Path) 
         "golden": {"path": str(golden), "sha256": sha256(golden.read_bytes()).hexdigest()},
         "corpus": {
             "root": str(corpus.root),
+            "name": corpus.name,
+            "read_as": corpus.read_as,
             "documents": len(corpus.sources),
             "characters": sum(len(each.text) for each in corpus.sources),
             "fingerprint": corpus.fingerprint,
