@@ -30,7 +30,7 @@ from tests.agent_runs import (
     start,
     write_set,
 )
-from tests.conftest import write_corpus
+from tests.conftest import hear_interrupts, write_corpus
 from tests.properties import same_every_time
 from tests.standins import Gate, Held, Request, Says, StandIn, Step, standing_in
 
@@ -347,5 +347,12 @@ def test_an_interrupt_just_as_the_last_answer_comes_is_not_waited_for_ever() -> 
         print(interrupted)
     """
     command = [sys.executable, "-c", dedent(code)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        command,
+        preexec_fn=hear_interrupts,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert done.stdout == "19\n"
