@@ -9,6 +9,7 @@ import click
 
 from contextpull.cli.agents import asking_progress, interruptible
 from contextpull.cli.gates import check_gates, gates_option
+from contextpull.cli.golden_measuring import questions_options
 from contextpull.cli.judging import judge_options, open_judge
 from contextpull.cli.options import json_option, print_json
 from contextpull.cli.rows import rounds_option, seed_option
@@ -55,6 +56,7 @@ could not begin.
 @click.command(name="answers", help=_HELP)
 @click.argument("file", type=_HERE)
 @click.option("--answers", "answers_path", required=True, type=_HERE, help="What was answered.")
+@questions_options
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -89,7 +91,7 @@ def _report(options: dict[str, Any]) -> dict[str, Any]:
     from contextpull.eval.golden.answer_files import load_answers
     from contextpull.eval.golden.answer_sources import SourceTexts
     from contextpull.eval.golden.answers import answer_report
-    from contextpull.eval.golden.questions import load_golden
+    from contextpull.eval.golden.questions import chosen_questions, load_golden
     from contextpull.eval.judging import Settings
     from contextpull.eval.judging.agreement import load_labels
     from contextpull.eval.metered import Budget
@@ -99,9 +101,11 @@ def _report(options: dict[str, Any]) -> dict[str, Any]:
     judge, keep = open_judge(options), _keep(options)
     snapshot = open_store(options["store"]).snapshot() if options["store"] else None
     text_of = SourceTexts(snapshot) if "faithfulness" in options["measures"] else None
-    questions = load_golden(options["file"])
-    answers = load_answers(options["answers_path"], questions, text_of)
+    golden = load_golden(options["file"])
+    answers = load_answers(options["answers_path"], golden, text_of)
     labels = load_labels(options["labels_path"]) if options["labels_path"] else []
+    questions = chosen_questions(golden, options["only"], options["skip"])
+    left_out = {each.id for each in golden} - {each.id for each in questions}
     settings = Settings(**{name: options[name] for name in Settings._fields if name != "rows"})
 
     def plan(missing: int, kept: int) -> None:
@@ -110,12 +114,12 @@ def _report(options: dict[str, Any]) -> dict[str, Any]:
     with interruptible(keep), asking_progress("judging") as on_progress:
         return answer_report(
             questions,
-            answers,
+            [each for each in answers if each.id not in left_out],
             judge,
             settings,
             snapshot=snapshot,
             keep=keep,
-            labels=labels,
+            labels=[each for each in labels if each.question_id not in left_out],
             budget=Budget(options["max_tokens"], options["max_usd"]),
             price=price_of(options["spec"] or ""),
             on_plan=plan,

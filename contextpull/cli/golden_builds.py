@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextpull.cli.golden_measuring import check_output, whole_numbers
+from contextpull.cli.golden_measuring import (
+    check_output,
+    golden_record,
+    questions_of,
+    questions_options,
+    whole_numbers,
+)
 from contextpull.cli.options import (
     DEFAULT_STORE,
     api_key_option,
@@ -46,10 +52,12 @@ _SWEEP_HELP = """Cut and index FOLDER anew for every combination, and ask a GOLD
   --headings  in: headings, title and description are searched with each section, as an ingest
               has it; out: without them
 
---min-chars and --heading-depth are of `sections` alone. Files are read once, as the store of FOLDER
-reads them if there is one. Each build lies in a scratch folder that is gone afterwards: no store is
-changed. Questions are scored as by `golden report`, at a grain that no cutting moves: documents,
-pages, or evidence. A label that names a section counts as its document; --by section is refused.
+--min-chars and --heading-depth are of `sections` alone, --overlap is of all others: a piece begins
+so much earlier, with a word, but under the same headings. Files are read once, as the store of
+FOLDER reads them if there is one. Each build lies in a scratch folder that is gone afterwards: no
+store is changed. Questions are scored as by `golden report`, at a grain that no cutting moves:
+documents, pages, or evidence. A label that names a section counts as its document; --by section is
+refused.
 
 Rows are ranked by nDCG, then MRR, then the median time of a search. The best one is named with
 whether its distance to the next could be luck (permutation test, Holm over all
@@ -59,6 +67,7 @@ comparisons with the best), and with the command that ingests so.
 Examples:
   contextpull golden sweep golden.jsonl ./docs
   contextpull golden sweep golden.jsonl ./docs --cutter sections,recursive --headings in,out
+  contextpull golden sweep golden.jsonl ./docs --cutter recursive --overlap 0,20
   contextpull golden sweep golden.jsonl ./docs --by evidence --embedder bge-small-en-v1.5 \\
     --settings lexical,dense,hybrid
 
@@ -71,6 +80,7 @@ def build_options(default_headings: str) -> Callable[[Callable[..., Any]], Calla
     return together(
         click.argument("golden", type=_HERE),
         click.argument("folder", type=_HERE),
+        questions_options,
         click.option(
             "--store",
             type=click.Path(path_type=Path, file_okay=False),
@@ -85,6 +95,12 @@ def build_options(default_headings: str) -> Callable[[Callable[..., Any]], Calla
             show_default=True,
             callback=chosen_of(("in", "out"), "way to search headings"),
             help="Whether headings are searched with each section: in, out, or both.",
+        ),
+        numbers_option(
+            "--overlap",
+            "0",
+            "What a piece carries over from the text before it, in percent of its size; our own"
+            " sections never overlap.",
         ),
         embedder_option,
         reranker_option,
@@ -131,7 +147,6 @@ def numbers_option(name: str, default: str, text: str) -> Callable[..., Any]:
 @click.pass_context
 def sweep_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
-    from contextpull.eval.golden.questions import load_golden
     from contextpull.eval.golden.reporting import checked_cutoffs
     from contextpull.eval.golden.settings import parse_settings
     from contextpull.eval.golden.sweep import check_embedder, check_grain, sweep, sweep_builds
@@ -151,9 +166,10 @@ def sweep_command(context: click.Context, /, **options: Any) -> None:
         options["min_chars"],
         options["heading_depth"],
         headings_of(options),
+        options["overlap"],
     )
     check_embedder(builds, settings, options["embedder"])
-    questions = load_golden(options["golden"])
+    questions = questions_of(options["golden"], options)
     with builds_progress() as told:
         corpus = corpus_of(options)
         report = sweep(
@@ -171,7 +187,7 @@ def sweep_command(context: click.Context, /, **options: Any) -> None:
             on_progress=told.step,
         )
     if options["as_json"]:
-        print_json(sweep_record(report))
+        print_json({"golden": golden_record(options["golden"], options), **sweep_record(report)})
     else:
         render = render_sweep_markdown if options["markdown"] else render_sweep
         click.echo(render(report), nl=False)

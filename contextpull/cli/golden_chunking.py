@@ -19,7 +19,12 @@ from contextpull.cli.golden_builds import (
     numbers_option,
     opened_embedder,
 )
-from contextpull.cli.golden_measuring import check_output, only_setting
+from contextpull.cli.golden_measuring import (
+    check_output,
+    golden_record,
+    only_setting,
+    questions_of,
+)
 from contextpull.cli.options import chosen_of, models_of, print_json
 from contextpull.config import cache_folder
 
@@ -42,7 +47,7 @@ _HELP = """Compare techniques of chunking, each handed the same characters to re
 
 \b
   structure-aware  our sections: cut at headings, then at blocks
-  parent-child     pieces of half the size find, the section that they sit in is handed over
+  parent-child     small pieces find, the section that they sit in is handed over
   recursive        at paragraphs, else sentences, lines, words
   sentence         whole sentences
   semantic         between the neighbouring sentences least alike (needs --embedder)
@@ -52,19 +57,22 @@ _HELP = """Compare techniques of chunking, each handed the same characters to re
                    that pools by mean, and a --setting with vectors)
 
 Each is built at every size, with headings searched and without; late at the middle size only.
+With --overlap 0,20 each is built once more, a fifth of the size carried over from the text before
+a piece; our sections never overlap, but parent-child's small pieces do, within their section.
 With --writer and --notes each is built once more, with a note of the model in front of every
 piece in the index: one call a piece. What is not built is listed with its reason.
 
 For each question the best hits are handed over, best first, until --budget characters are spent;
-the last one is cut to fit. Found means that the words of the question's evidence are among them,
-whole, two pieces that touch counting as one; without evidence, a page or document that is
-expected. With --answerer an answer is written from these characters alone, judged for correctness
-against the reference, and answered right decides (0.7 or more). No score off 0 to 1, no prose and
-no failure of the judge ever counts as right.
+the last one is cut to fit. A piece costs all its characters, those that it shares with another
+too. Found means that the words of the question's evidence are among them, whole, two pieces that
+touch or overlap counting as one; without evidence, a page or document that is expected. With
+--answerer an answer is written from these characters alone, judged for correctness against the
+reference, and answered right decides (0.7 or more). No score off 0 to 1, no prose and no failure
+of the judge ever counts as right.
 
 The best build of each technique is chosen on one half of the questions (--seed draws it), and
 told of on the other. Pairs of techniques are compared by McNemar's exact test, corrected for all
-pairs (Holm); a technique whose distance to the best could be luck is a tie.
+pairs (Holm); a technique whose distance to the best could be luck (--alpha) is a tie.
 
 With --out, answers, verdicts and finished builds are kept as they land: a run that is killed goes
 on with the same command. DIR/report.json is what was printed, for other programs. Vectors are kept
@@ -103,6 +111,7 @@ def _model_option(name: str, variable: str, text: str) -> Callable[..., Any]:
     help="What to compare, separated by commas.  [all that can be built]",
 )
 @numbers_option("--sizes", "500,1000,2000", "The most characters of a piece.")
+@numbers_option("--children", "50", "The size of parent-child's small pieces, in percent.")
 @click.option(
     "--budget",
     default=6_000,
@@ -117,6 +126,12 @@ def _model_option(name: str, variable: str, text: str) -> Callable[..., Any]:
 @click.option("--notes", is_flag=True, help="Build each technique once more, with notes.")
 @_model_option("answerer", "CONTEXTPULL_ANSWERER_KEY", "Who answers from what is handed over.")
 @_model_option("judge", "CONTEXTPULL_JUDGE_KEY", "Who judges.  [the model of --answerer]")
+@click.option(
+    "--alpha",
+    default=0.05,
+    show_default=True,
+    help="The level of significance: a difference with a corrected p as high could be luck.",
+)
 @click.option("--out", type=_HERE, help="A folder that keeps report, answers and builds.")
 @click.option("--max-usd", type=float, help="Stop asking at this cost.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
@@ -144,15 +159,14 @@ def chunking_command(context: click.Context, /, **options: Any) -> None:
         render_chunking_markdown,
         save_record,
     )
-    from contextpull.eval.golden.questions import load_golden
 
     check_output(options)
-    questions = load_golden(options["golden"])
+    questions = questions_of(options["golden"], options)
     if options["out"]:
         check_out(options["out"])
     with interruptible(options["out"]), builds_progress() as told:
         report, corpus = _compare(questions, options, told)
-    record = chunking_record(report, corpus, options["golden"])
+    record = chunking_record(report, corpus, golden_record(options["golden"], options))
     if options["out"]:
         save_record(record, options["out"])
     if options["as_json"]:
@@ -176,6 +190,9 @@ def _compare(
         headings_of(options),
         notes=options["notes"],
         seed=options["seed"],
+        overlaps=options["overlap"],
+        children=options["children"],
+        alpha=options["alpha"],
     )
     out = options["out"]
     with ExitStack() as stack:

@@ -13,11 +13,13 @@ from contextpull.cli.options import (
     print_json,
     reranker_option,
     store_option,
+    together,
 )
 from contextpull.cli.progress import progress_bar
 from contextpull.cli.rows import rounds_option, seed_option
 
 if TYPE_CHECKING:
+    from contextpull.eval.golden.questions import GoldenQuestion
     from contextpull.eval.golden.settings import Setting
 
 _HERE = click.Path(path_type=Path)
@@ -40,9 +42,10 @@ where any of it is there, so it is never lower. Settings are lexical, dense, hyb
 last two take what words weigh, and ranks for reciprocal rank fusion: hybrid:0.7, hybrid:ranks,
 rerank:ranks:2. All but lexical need a store with vectors (contextpull ingest --embedder).
 
-With several settings three are picked, by rules that are printed, and every pair is compared,
-question by question: the p-value of a permutation test, corrected for the number of pairs (Holm),
-says whether the order could be luck. A setting's time is that of one search alone.
+With several settings three are picked, by rules that are printed, and the frontier is named, those
+that no other beats in both what is found and time. Every pair is compared, question by question:
+the p-value of a permutation test, corrected for the number of pairs (Holm), says whether the order
+could be luck. A setting's time is that of one search alone.
 
 Questions without labels are counted and left out. What the store does not hold is an error, since
 nothing could find it.
@@ -51,7 +54,7 @@ nothing could find it.
 Examples:
   contextpull golden report golden.jsonl
   contextpull golden report golden.jsonl --settings lexical,dense,hybrid,rerank --by evidence
-  contextpull golden report golden.jsonl --k 1,20 --json
+  contextpull golden report golden.jsonl --k 1,20 --json --only 'fact-*' --skip fact-7
 
 Exit code: 0 when every question was answered, 1 when a search failed (it is listed and counts as
 a miss), 2 when nothing could be measured.
@@ -104,9 +107,22 @@ _by_option = click.option(
     help="What counts as found.",
 )
 
+questions_options = together(
+    click.option(
+        "--only",
+        multiple=True,
+        metavar="ID",
+        help="Only the question of this id, or those whose ids match this glob; may be given"
+        " several times.",
+    ),
+    click.option("--skip", multiple=True, metavar="ID", help="Not this one, or these; as --only."),
+)
+"""Which questions of the file are asked."""
+
 
 @click.command(name="report", help=_REPORT_HELP)
 @click.argument("file", type=_HERE)
+@questions_options
 @store_option
 @click.option(
     "--settings",
@@ -133,7 +149,6 @@ _by_option = click.option(
 @click.pass_context
 def report_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
-    from contextpull.eval.golden.questions import file_record, load_golden
     from contextpull.eval.golden.report_table import render_report, render_report_markdown
     from contextpull.eval.golden.reporting import checked_cutoffs, golden_report, report_record
     from contextpull.eval.golden.settings import parse_settings
@@ -142,7 +157,7 @@ def report_command(context: click.Context, /, **options: Any) -> None:
     check_output(options)
     cutoffs = checked_cutoffs(options["cutoffs"])
     settings = parse_settings(options["settings"])
-    questions = load_golden(options["file"])
+    questions = questions_of(options["file"], options)
     with progress_bar("asking", "count") as on_progress:
         report = golden_report(
             open_store(options["store"]).snapshot(),
@@ -156,7 +171,7 @@ def report_command(context: click.Context, /, **options: Any) -> None:
             on_progress=on_progress,
         )
     if options["as_json"]:
-        print_json({"golden": file_record(options["file"]), **report_record(report)})
+        print_json({"golden": golden_record(options["file"], options), **report_record(report)})
     else:
         render = render_report_markdown if options["markdown"] else render_report
         click.echo(render(report), nl=False)
@@ -165,6 +180,7 @@ def report_command(context: click.Context, /, **options: Any) -> None:
 
 @click.command(name="cutoff", help=_CUTOFF_HELP)
 @click.argument("file", type=_HERE)
+@questions_options
 @store_option
 @click.option(
     "--unanswerable",
@@ -190,13 +206,12 @@ def report_command(context: click.Context, /, **options: Any) -> None:
 def cutoff_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""
     from contextpull.eval.golden.declining import answer_cutoff, cutoff_record, load_unanswerable
-    from contextpull.eval.golden.questions import file_record, load_golden
     from contextpull.eval.golden.report_table import render_cutoff
     from contextpull.store import open_store
 
     setting = only_setting(options["setting"]) if options["setting"] is not None else None
     outside = load_unanswerable(options["unanswerable"]) if options["unanswerable"] else []
-    questions = load_golden(options["file"])
+    questions = questions_of(options["file"], options)
     with progress_bar("asking", "count") as on_progress:
         declining = answer_cutoff(
             open_store(options["store"]).snapshot(),
@@ -211,10 +226,25 @@ def cutoff_command(context: click.Context, /, **options: Any) -> None:
             on_progress=on_progress,
         )
     if options["as_json"]:
-        print_json({"golden": file_record(options["file"]), **cutoff_record(declining)})
+        print_json({"golden": golden_record(options["file"], options), **cutoff_record(declining)})
     else:
         click.echo(render_cutoff(declining), nl=False)
     context.exit(0 if declining.found.chosen else 1)
+
+
+def questions_of(path: Path, options: dict[str, Any]) -> "list[GoldenQuestion]":
+    """The questions of a golden file that are asked."""
+    from contextpull.eval.golden.questions import chosen_questions, load_golden
+
+    return chosen_questions(load_golden(path), options["only"], options["skip"])
+
+
+def golden_record(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Which questions figures are of: the file, and what was chosen of it."""
+    from contextpull.eval.golden.questions import file_record
+
+    chosen = {name: list(options[name]) for name in ("only", "skip") if options[name]}
+    return {**file_record(path), **chosen}
 
 
 def check_output(options: dict[str, Any]) -> None:

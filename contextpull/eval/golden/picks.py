@@ -51,6 +51,8 @@ class Choice:
     measure: str
     rules: tuple[str, ...]
     picks: tuple[Pick, ...]
+    frontier: tuple[str, ...]
+    """The settings that no other beats in both, what is found and time; best first."""
     comparisons: tuple[Between, ...]
     """Every pair of settings, those with the one that finds the most first."""
 
@@ -65,6 +67,7 @@ class Choice:
             "measure": self.measure,
             "rules": list(self.rules),
             "picks": {each.name: each.setting for each in self.picks},
+            "frontier": list(self.frontier),
             "comparisons": [
                 {
                     "better": each.better,
@@ -97,12 +100,20 @@ def choose(rows: Sequence[Row], k: int, *, rounds: int, seed: int) -> Choice:
         picks.append(Pick(name, min(enough, key=lambda row: row.median_seconds).name))
     pairs = list(combinations(ranked, 2))
     between = compared_pairs(pairs, measure, rounds=rounds, seed=seed)
-    return Choice(measure, _rules(measure, k), tuple(picks), between)
+    frontier = tuple(row.name for row in sound if not _is_beaten(row, sound, measure))
+    return Choice(measure, _rules(measure, k), tuple(picks), frontier, between)
 
 
 def _merit(row: Row, measure: str, then: str) -> tuple[float, float, float]:
     """Smaller is better."""
     return -_mean(row, measure), -_mean(row, then), row.median_seconds
+
+
+def _is_beaten(row: Row, others: Sequence[Row], measure: str) -> bool:
+    """Whether another row finds as much in as little time, and more or in less."""
+    own = _mean(row, measure), -row.median_seconds
+    every = ((_mean(other, measure), -other.median_seconds) for other in others)
+    return any(found >= own[0] and time >= own[1] and (found, time) != own for found, time in every)
 
 
 def _mean(row: Row, measure: str) -> float:
@@ -117,6 +128,8 @@ def _rules(measure: str, k: int) -> tuple[str, ...]:
             f"{name}: the fastest by median of those whose {measure} is at most {lack:.2f} lower."
             for name, lack in others
         ),
+        f"frontier: no other has a higher {measure} without being slower, nor is faster without a"
+        " lower one.",
     )
 
 

@@ -10,13 +10,14 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from unicodedata import normalize
 
 from contextpull.adapters.files import creating, replacing
 from contextpull.adapters.lines import FAULTS_SHOWN, Faults, Record
-from contextpull.errors import EvaluationError
+from contextpull.errors import EvaluationError, InvalidInput
 from contextpull.eval.golden.reading import Row, read_rows, rows_of
 
 
@@ -57,6 +58,31 @@ def load_golden(path: str | os.PathLike[str], *, unfilled: bool = False) -> list
             f"{path} holds no questions. Give a file with one JSON object a line."
         )
     return questions
+
+
+def chosen_questions(
+    questions: Sequence[GoldenQuestion], only: Sequence[str] = (), skip: Sequence[str] = ()
+) -> list[GoldenQuestion]:
+    """The questions that `only` names, all where that is empty, less those that `skip` names.
+
+    Each is an id, or a glob over ids in which case counts. Raises `InvalidInput` for one that names
+    no question, and where no question is left.
+    """
+    for each in (*only, *skip):
+        if not any(_is_named(question, [each]) for question in questions):
+            raise InvalidInput(
+                f"No question has the id {each!r}, nor one that matches it. The first is"
+                f" {questions[0].id!r}."
+            )
+    chosen = [each for each in questions if not only or _is_named(each, only)]
+    left = [each for each in chosen if not _is_named(each, skip)]
+    if not left:
+        raise InvalidInput("No question is left: --skip names all of them.")
+    return left
+
+
+def _is_named(question: GoldenQuestion, names: Sequence[str]) -> bool:
+    return any(question.id == each or fnmatchcase(question.id, each) for each in names)
 
 
 def save_golden(

@@ -107,6 +107,11 @@ def closest(passage_text: str, quote: str) -> Match:
     return Match(span, passage_text[span.start : span.end], likeness)
 
 
+def is_unspaced(char: str) -> bool:
+    """Whether a character is of a script that puts no space between words."""
+    return any(first <= ord(char) <= last for first, last in _UNSPACED)
+
+
 def tokens_in(text: str) -> int:
     """How many tokens a text has: words, or characters where a script does not space words."""
     return len(_tokens(text))
@@ -132,7 +137,7 @@ def _class_of(char: str) -> str:
     if kind[0] == "M":
         return "m"
     if kind[0] in "LN":
-        return "c" if any(first <= ord(char) <= last for first, last in _UNSPACED) else "w"
+        return "c" if is_unspaced(char) else "w"
     if kind == "Sc" or char in "%‰":
         return "s"
     if char in ".,":

@@ -96,7 +96,7 @@ def _chosen(choice: Choice, clusters: int, report: GoldenReport) -> Iterator[str
 
 
 def _picked(choice: Choice) -> Iterator[str]:
-    """Each pick in a sentence, with whether its place could be luck."""
+    """Each pick in a sentence, with whether its place could be luck, and the frontier."""
     most, *others = choice.picks
     against = {each.other: each for each in choice.beside_best}
     pairs = len(choice.comparisons)
@@ -105,6 +105,7 @@ def _picked(choice: Choice) -> Iterator[str]:
     for each in others:
         lag = "" if each.setting == most.setting else f", {_lag(against[each.setting], pairs)}"
         yield f"{each.name}: {each.setting}{lag}"
+    yield f"frontier: {', '.join(choice.frontier)}"
 
 
 def _lag(between: Between, pairs: int) -> str:

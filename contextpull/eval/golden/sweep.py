@@ -21,6 +21,8 @@ from contextpull.eval.golden.chunking.indexing import (
     index,
 )
 from contextpull.eval.golden.chunking.likeness import by_vectors
+from contextpull.eval.golden.chunking.overlapping import overlapping
+from contextpull.eval.golden.chunking.plan import check_overlaps
 from contextpull.eval.golden.grains import Grain
 from contextpull.eval.golden.picks import Between, compared_pairs
 from contextpull.eval.golden.questions import GoldenQuestion
@@ -46,6 +48,8 @@ _NO_SECTIONS = (
     " Choose doc, page or evidence, which a cutting does not move."
 )
 
+_NO_OVERLAP = "Our sections never overlap: --overlap is of the other cutters."
+
 
 class SweepBuild(NamedTuple):
     """One way to cut and index a corpus."""
@@ -57,6 +61,9 @@ class SweepBuild(NamedTuple):
     heading_depth: int = _DEFAULT.heading_depth
     headings: bool = True
     """Whether headings, title and description are searched with each section."""
+    overlap: int = 0
+    """What a piece carries over from the text before it, in percent of `max_chars`; not
+    `sections`, which never overlap."""
 
     @property
     def name(self) -> str:
@@ -64,6 +71,7 @@ class SweepBuild(NamedTuple):
         parts = [self.cutter, str(self.max_chars)]
         parts += [f"min {self.min_chars}"] * (self.min_chars != _DEFAULT.min_chars)
         parts += [f"depth {self.heading_depth}"] * (self.heading_depth != _DEFAULT.heading_depth)
+        parts += [f"overlap {self.overlap}%"] * bool(self.overlap)
         return " ".join([*parts, *["no headings"] * (not self.headings)])
 
     @property
@@ -97,19 +105,25 @@ def sweep_builds(
     min_chars: Sequence[int] = (_DEFAULT.min_chars,),
     heading_depths: Sequence[int] = (_DEFAULT.heading_depth,),
     headings: Sequence[bool] = (True,),
+    overlaps: Sequence[int] = (0,),
 ) -> list[SweepBuild]:
     """Every combination once; what a cutter does not look at makes none of its own.
 
-    Raises `InvalidInput` for settings that an ingest would not take.
+    Raises `InvalidInput` for settings that an ingest would not take, for overlaps that are no
+    percent, and for an overlap where all that is cut are sections.
     """
+    check_overlaps(overlaps)
+    if any(overlaps) and set(cutters) == {"sections"}:
+        raise InvalidInput(f"{_NO_OVERLAP} Name another --cutter beside, such as recursive.")
     every = [
         SweepBuild(cutter, most, least, depth, with_headings)
         if cutter == "sections"
-        else SweepBuild(cutter, most, headings=with_headings)
+        else SweepBuild(cutter, most, headings=with_headings, overlap=overlap)
         for cutter in cutters
         for most in max_chars
         for least in min_chars
         for depth in heading_depths
+        for overlap in overlaps
         for with_headings in headings
     ]
     if not every:
@@ -211,7 +225,7 @@ def sweep(
         on_progress("", len(builds), len(builds))
     ranked = sorted(rows, key=lambda row: _merit(row, cutoffs[-1]))
     beside = _beside_best(ranked, f"ndcg@{cutoffs[-1]}", rounds, seed)
-    notes = tuple(_notes(corpus, questions, labels, by))
+    notes = tuple(_notes(corpus, questions, labels, by, builds))
     name = embedder.name if embedder else ""
     return SweepReport(corpus, reports[0], tuple(ranked), beside, notes, name)
 
@@ -263,7 +277,8 @@ def cut_for(build: SweepBuild, source: Source, likeness: Likeness | None) -> lis
         spans = cut_semantically(source.text, build.max_chars, likeness)
     else:
         spans = cut_plainly(source.text, build.max_chars, build.cutter)
-    return as_sections(source, [Piece(span, span) for span in spans])
+    carrying = overlapping(source, spans, build.max_chars * build.overlap // 100)
+    return as_sections(source, [Piece(span, span) for span in carrying])
 
 
 def _rows(
@@ -294,7 +309,10 @@ def _notes(
     questions: Sequence[GoldenQuestion],
     labels: Mapping[str, Sequence[Label]],
     by: Grain,
+    builds: Sequence[SweepBuild],
 ) -> Iterator[str]:
+    if any(each.overlap for each in builds) and any(each.cutter == "sections" for each in builds):
+        yield _NO_OVERLAP
     scored_by_label = [each for each in questions if by != "evidence" or not each.evidence]
     coarser = sum(any(label.is_coarser for label in labels[each.id]) for each in scored_by_label)
     if coarser:

@@ -83,14 +83,17 @@ def _measures(settings: list[tuple[str, Any]], first: str) -> Table:
 
 
 def _picks(record: Record) -> Table:
-    rules = dict(zip(record["picks"], map(str, record["rules"]), strict=False))
+    picks = dict(record["picks"])
+    if "frontier" in record:  # older results have none
+        picks["frontier"] = ", ".join(map(str, record["frontier"]))
+    rules = dict(zip(picks, map(str, record["rules"]), strict=False))
     return Table(
         "picks",
         "Picks",
         (Column("pick", "text"), Column("setting", "text"), Column("rule", "text")),
         tuple(
             (str(name), str(setting), rules.get(name, "").removeprefix(f"{name}: "))
-            for name, setting in record["picks"].items()
+            for name, setting in picks.items()
         ),
     )
 

@@ -42,6 +42,8 @@ def parts_character(text: str, at: int) -> bool:
     before, behind = text[at - 1], text[at]
     if before.isspace():  # what stands behind white space may begin a piece
         return (before, behind) == ("\r", "\n")
+    if behind.isascii():  # a joiner joins pictures and letters of some scripts, none of these
+        return False
     return category(behind)[0] == "M" or "\u200d" in (before, behind) or behind in "🏻🏼🏽🏾🏿"
 
 

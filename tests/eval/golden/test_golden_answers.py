@@ -515,3 +515,16 @@ def test_labels_and_a_second_asking_tell_how_far_the_judge_can_be_trusted(folder
     assert {each["differ"]["mean"] for each in report["consistency"]} == {0.0}
     assert report["asked"] == 18
     assert row_of(report, "correctness")["judged"] == 2
+
+
+def test_answers_and_labels_of_questions_that_are_not_asked_are_left_aside(folder: Path) -> None:
+    labels = folder / "labels.jsonl"
+    labelled = {"row": "answers", "measure": "correctness", "label": 1}
+    labels.write_text(lines([{"id": name, **labelled} for name in ("lamp", "oil")]))
+    with standing_in([says(1)]) as standin:
+        asked = judged(folder, standin, "--labels", labels, "--skip", "oil", "--json")
+    report = json_of(asked)
+    assert report["headline"]["questions"] == 3
+    assert report["agreement"][0]["labels"] == 1
+    wrong = invoke(folder, "--judge-command", "true", "--only", "nobody")
+    assert "No question has the id 'nobody'" in wrong.output + str(wrong.exception)

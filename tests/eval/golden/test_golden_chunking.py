@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,14 @@ def means(budget: int, **more: Any) -> Means:
 
 @pytest.mark.parametrize("technique", ["structure-aware", "parent-child", "recursive", "fixed"])
 @pytest.mark.parametrize("budget", [1_000, 2_500])
+@pytest.mark.parametrize("overlap", [0, 20])
 def test_all_techniques_are_handed_the_same_characters(
-    place: Path, technique: Any, budget: int
+    place: Path, technique: Any, budget: int, overlap: int
 ) -> None:
     corpus = read_corpus(place / "docs")
     wants = [Wants(asks("the task of each part", "anchor.md", named="all"), ())]
-    built = make_build(Build(technique, 500, headings=True), corpus, wants, means(budget))
+    build = Build(technique, 500, headings=True, overlap=overlap)
+    built = make_build(build, corpus, wants, means(budget))
     handed = built.handed["all"]
     spent = sum(each.end - each.start for each in handed)
     # Only white space at the end of what was cut to fit may be missing.
@@ -179,6 +182,16 @@ def test_a_quote_that_was_cut_is_found_when_both_pieces_were_handed_over(tmp_pat
     assert not found(tmp_path / "1", asked, first)
     assert not found(tmp_path / "2", asked, second)
     assert found(tmp_path / "3", asked, second, first)
+
+
+def test_pieces_that_overlap_are_one_and_each_costs_all_its_characters(tmp_path: Path) -> None:
+    asked = asks("q", "a.md", evidence=(QUOTE,))
+    first, second = Handed("a.md", 0, 19), Handed("a.md", 14, 46)
+    assert not found(tmp_path / "1", asked, second)
+    assert found(tmp_path / "2", asked, second, first)
+    corpus = corpus_of(tmp_path / "c", a=f"One. {QUOTE}. Two.")
+    assert within_budget([first, second], corpus, 51) == [first, second]
+    assert within_budget([first, second], corpus, 50) == [first, second._replace(end=45)]
 
 
 def test_half_a_quote_at_the_border_is_not_the_quote(tmp_path: Path) -> None:
@@ -263,6 +276,17 @@ def test_a_distance_beyond_luck_is_no_tie() -> None:
     assert [(row.technique, row.is_tie) for row in rows] == [("recursive", False), ("fixed", False)]
 
 
+def test_what_could_be_luck_is_a_matter_of_the_level_that_is_chosen() -> None:
+    builds = [Build("recursive", 500, True), Build("fixed", 500, True)]
+    right = dict(zip(builds, (outcomes(20, 20), outcomes(15, 20)), strict=True))
+    for alpha, is_tie in ((0.05, True), (0.1, False)):  # 5 to 0 is p = 2 / 2^5
+        rows, [pair] = ranked_techniques(right, dict.fromkeys(builds, 7), alpha)
+        assert (rows[1].is_tie, pair.could_be_luck) == (is_tie, is_tie)
+    told = record(*SOME, "--alpha", "0.1")
+    assert told["settings"]["alpha"] == 0.1
+    assert "(Holm p of 0.1 or more)" in told["rules"][-1]
+
+
 def test_equal_techniques_rank_by_fewer_pieces() -> None:
     many, few = Build("fixed", 500, True), Build("recursive", 500, True)
     rows, _ = ranked_techniques({many: [True], few: [True]}, {many: 9, few: 3})
@@ -279,12 +303,77 @@ def test_the_plan_builds_dear_ones_at_the_middle_size_only() -> None:
     assert len(builds) == 7 * 3 * 2 + 2 + 7
 
 
+def test_overlaps_and_sizes_of_children_are_builds_of_their_own() -> None:
+    asked = (*SOME[:2], "--sizes", "500", "--headings", "in", "--overlap", "0,20")
+    told = record(*asked, "--children", "25,50")
+    assert [each["name"] for each in told["builds"]] == [
+        "structure-aware 500",
+        "parent-child 500 children 25%",
+        "parent-child 500",
+        "parent-child 500 children 25% overlap 20%",
+        "parent-child 500 overlap 20%",
+        "fixed 500",
+        "fixed 500 overlap 20%",
+    ]
+    figures = {each["name"]: each for each in told["builds"]}
+    quarter, half = (figures[f"parent-child 500{name}"] for name in (" children 25%", ""))
+    assert quarter["pieces"] > half["pieces"]
+    plain, overlapping = (figures[f"fixed 500{name}"] for name in ("", " overlap 20%"))
+    assert plain["pieces"] == overlapping["pieces"]
+    assert plain["mean_chars"] + 50 < overlapping["mean_chars"] < plain["mean_chars"] + 100
+    assert {"structure-aware with overlap": "our sections never overlap"}.items() <= {
+        each["name"]: each["reason"] for each in told["left_out"]
+    }.items()
+    assert (told["settings"]["overlaps"], told["settings"]["children"]) == ([0, 20], [25, 50])
+    assert "A piece costs all its characters" in told["rules"][1]
+    assert "Pieces do not overlap." in record(*SOME)["rules"]
+
+
+def test_a_quote_over_a_cut_is_in_a_piece_that_carries_its_beginning_over(place: Path) -> None:
+    for path in (place / "docs").iterdir():
+        path.unlink()
+    told = [f"Rope number {word} is tarred twice a year." for word in TOPICS]
+    write_corpus(place / "docs", {"ropes.md": f"# Ropes\n\n{' '.join(told)}\n"})
+    asked = [
+        {
+            "id": one,
+            "question": other,
+            "expected": ["ropes.md"],
+            "evidence": [f"{one} is tarred twice a year. Rope number {other}"],
+        }
+        for one, other in pairwise(TOPICS)
+    ]
+    (place / "golden.jsonl").write_text(lines(asked))
+    sentences = ("--techniques", "sentence", "--sizes", "200", "--headings", "in")
+    plain, overlapping = record(*sentences, "--overlap", "0,25")["builds"]
+    assert plain["found"] < overlapping["found"] == len(asked)
+
+
+def test_builds_with_notes_are_of_the_first_way_that_is_named() -> None:
+    plan = {"notes": True, "overlaps": (20, 0), "children": (25, 50)}
+    builds = plan_builds(TECHNIQUES, SIZES, (False, True), **plan)
+    noted = {each.technique: each for each in builds if each.notes}
+    assert noted["fixed"] == Build("fixed", 1_000, False, notes=True, overlap=20)
+    assert noted["parent-child"].children == 25
+    assert noted["structure-aware"].overlap == 0
+
+
 def test_what_was_built_is_kept_and_taken_up_again(place: Path) -> None:
     first = record(*SOME, "--out", "kept")
     builds = (place / "kept" / "builds.jsonl").read_text()
     assert record(*SOME, "--out", "kept") == first
     assert (place / "kept" / "builds.jsonl").read_text() == builds
     assert json.loads((place / "kept" / "report.json").read_text()) == first
+
+
+def test_another_overlap_is_another_build(place: Path) -> None:
+    once = ("--techniques", "fixed,parent-child", "--sizes", "500", "--headings", "in")
+    for number, more in enumerate([(), ("--overlap", "20"), ("--children", "25")], start=1):
+        for _ in range(2):
+            assert run(*once, "--out", "kept", *more).exit_code == 0
+        kept = (place / "kept" / "builds.jsonl").read_text().splitlines()
+        # `fixed` has no children, and is not built a third time.
+        assert len(kept) == [2, 4, 5][number - 1]
 
 
 def test_a_changed_document_budget_or_question_is_built_anew(place: Path) -> None:
@@ -409,7 +498,14 @@ def test_a_text_in_place_of_a_list_is_an_error_and_not_spelt_out(place: Path, na
         (["--sizes", "0"], "A size must be a whole number of characters from 200"),
         (["--sizes", "5.5"], "whole numbers"),
         (["--sizes", "1000000"], "to 100,000"),
-        (["--budget", "1999"], "at least the largest size (2,000)"),
+        (["--budget", "1999"], "at least those of the longest piece (2,000)"),
+        (["--budget", "2399", "--overlap", "20"], "the longest piece (2,400)"),
+        (["--overlap", "101"], "An overlap must be a whole number of percent of the size"),
+        (["--overlap", "-1"], "from 0 to 100, not -1"),
+        (["--children", "5"], "What a child holds must be a whole number of percent of the size"),
+        (["--alpha", "0"], "The level of significance must be between 0 and 1, not 0.0"),
+        (["--alpha", "nan"], "between 0 and 1, not nan"),
+        (["--only", "mast"], "No question has the id 'mast'"),
         (["--budget", "0"], "--budget"),
         (["--techniques", "markdown"], "'markdown' is no technique"),
         (["--techniques", "semantic,late"], "There is nothing to build. it needs vectors"),
@@ -428,6 +524,12 @@ def test_what_cannot_be_is_said(arguments: list[str], said: str) -> None:
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("overlaps", [(), (True,), ("20",), (2.5,)])
+def test_overlaps_from_python_are_checked_too(overlaps: Any) -> None:
+    with pytest.raises(InvalidInput, match="An overlap must be"):
+        plan_builds(("fixed",), (500,), (True,), notes=False, overlaps=overlaps)
 
 
 @pytest.mark.parametrize("sizes", [(), (True,), ("500",), (500.0,), (199,)])
@@ -463,12 +565,12 @@ def test_vectors_serve_semantic_cuts_and_late_chunking(place: Path, tiny_embedde
     pytest.importorskip("faiss")
     told = record(
         "--embedder", tiny_embedder, "--setting", "dense", "--sizes", "500",
-        "--techniques", "recursive,semantic,late", "--headings", "in",
+        "--techniques", "recursive,semantic,late", "--headings", "in", "--overlap", "0,10",
     )  # fmt: skip
     assert [each["name"] for each in told["builds"]] == [
-        "recursive 500",
-        "semantic 500",
-        "late 500",
+        f"{technique} 500{overlap}"
+        for technique in ("recursive", "semantic", "late")
+        for overlap in ("", " overlap 10%")
     ]
     assert {each["name"] for each in told["left_out"]} == {"notes"}
     assert told["settings"]["setting"] == "dense"

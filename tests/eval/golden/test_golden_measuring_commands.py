@@ -69,6 +69,30 @@ def test_report_of_several_settings_states_picks_and_rules(
     assert all(len(line) <= 100 for line in result.stdout.splitlines()[:11])
 
 
+def test_the_frontier_is_what_no_other_beats_in_both(place: Path, tiny_embedder: Path) -> None:
+    store_of(place, SHIP, tiny_embedder)
+    record = json.loads(
+        run("report", "golden.jsonl", "--settings", "lexical,dense,hybrid", "--json").stdout
+    )
+    merits = [
+        (each["setting"], each["measures"]["recall@10"]["mean"], each["median_ms"])
+        for each in record["settings"]
+    ]
+    unbeaten = {
+        name
+        for name, found, took in merits
+        if not any(
+            more >= found and less <= took and (more, less) != (found, took)
+            for _, more, less in merits
+        )
+    }
+    assert set(record["frontier"]) == unbeaten != set()
+    assert record["rules"][-1].startswith("frontier: no other has a higher recall@10 without")
+    for more in ((), ("--markdown",)):
+        shown = run("report", "golden.jsonl", "--settings", "lexical,dense", *more).stdout
+        assert "frontier: " in shown
+
+
 def test_report_lists_what_came_instead(place: Path) -> None:
     wrong = {"id": "wrong", "question": "where is the anchor", "expected": ["davit.md"]}
     (place / "golden.jsonl").write_text(lines([wrong]))
@@ -138,6 +162,17 @@ def test_figures_say_which_file_they_are_of(place: Path, command: list[str]) -> 
     told = json.loads(run(command[0], "golden.jsonl", *command[1:], "--json").stdout)["golden"]
     content = (place / "golden.jsonl").read_bytes()
     assert told == {"path": "golden.jsonl", "sha256": sha256(content).hexdigest()}
+
+
+@pytest.mark.parametrize("command", [["report"], ["cutoff", "--measure", "score"]])
+def test_only_the_questions_that_are_named_are_asked(command: list[str]) -> None:
+    chosen = ("--only", "*e*", "--only", "anchor", "--skip", "fen*", "--json")
+    told = json.loads(run(command[0], "golden.jsonl", *command[1:], *chosen).stdout)
+    assert told["golden"]["only"] == ["*e*", "anchor"]
+    assert told["golden"]["skip"] == ["fen*"]
+    assert told["questions"] == 2  # anchor and eyelet
+    for wrong in (("--only", "Anchor"), ("--skip", "keel"), ("--skip", "*")):
+        assert run(command[0], "golden.jsonl", *command[1:], *wrong).return_value == 2
 
 
 def test_cutoff_as_json() -> None:

@@ -1,5 +1,6 @@
 """`contextpull golden sweep`: builds, their order, and what is refused."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,19 @@ def test_settings_that_a_cutter_ignores_make_no_builds_of_their_own() -> None:
     ]
 
 
+def test_pieces_overlap_and_sections_are_built_without() -> None:
+    asked = ("--cutter", "sections,fixed", "--max-chars", "500", "--overlap", "0,20")
+    told = record(*asked)
+    assert {(row["name"], row["overlap"]) for row in told["rows"]} == {
+        ("sections 500, lexical", 0),
+        ("fixed 500, lexical", 0),
+        ("fixed 500 overlap 20%, lexical", 20),
+    }
+    assert "Our sections never overlap: --overlap is of the other cutters." in told["notes"]
+    assert "Our sections never overlap" in run(*asked).stdout
+    assert "never overlap" not in run("--cutter", "sections,fixed").stdout
+
+
 def test_sections_are_refused_with_the_reason_before_anything_is_built() -> None:
     result = run("--by", "section")
     assert result.exit_code == 2
@@ -192,6 +206,14 @@ def test_documents_that_the_folder_lacks_are_an_error_and_no_zeros(place: Path, 
         (["--max-chars", "1e3"], "whole numbers"),
         (["--min-chars", "1000", "--max-chars", "500"], "min_chars must be 0 to 499"),
         (["--heading-depth", "7"], "heading_depth must be 1 to 6"),
+        (["--overlap", "20"], "Our sections never overlap"),
+        (["--overlap", "0.2"], "whole numbers"),
+        (["--cutter", "fixed", "--overlap", "200"], "percent of the size from 0 to 100, not 200"),
+        (
+            ["--only", "tree"],
+            "No question has the id 'tree', nor one that matches it. The first is",
+        ),
+        (["--only", "oil", "--skip", "o*"], "No question is left"),
         (["--cutter", "markdown"], "'markdown' is no cutter"),
         (["--headings", "maybe"], "Choose from: in, out"),
         (["--cutter", "semantic"], "semantic needs vectors: name an --embedder"),
@@ -206,6 +228,15 @@ def test_what_cannot_be_is_said(arguments: list[str], said: str) -> None:
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
+
+
+def test_figures_say_which_questions_of_which_file_they_are_of(place: Path) -> None:
+    sha = sha256((place / "golden.jsonl").read_bytes()).hexdigest()
+    told = record("--only", "b*", "--skip", "bread")
+    assert told["golden"] == {
+        "path": "golden.jsonl", "sha256": sha, "only": ["b*"], "skip": ["bread"],
+    }  # fmt: skip
+    assert told["scored"] == 1
 
 
 def test_a_golden_file_with_faults_is_an_error(place: Path) -> None:

@@ -106,6 +106,11 @@ def test_an_order_that_could_be_luck_is_said_to_be(report: dict[str, Any], tmp_p
         "Pairs of settings in recall@3",
     ]
     assert "+0.100 [−0.100, +0.300]" in cells(found)
+    picks = found.tables[1].lines
+    assert picks[-1][:2] == ("frontier", "lexical")
+    assert str(picks[-1][2]).startswith("no other has a higher recall@3")
+    del other["frontier"]  # older results have none
+    assert view(tmp_path, {**other, "comparisons": [pair]}).tables[1].lines == picks[:-1]
     level = {**pair, "verdict": "none differs", "could_be_luck": True}
     assert "is level with it" in view(tmp_path, {**other, "comparisons": [level]}).claim
 

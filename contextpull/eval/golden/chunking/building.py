@@ -18,6 +18,7 @@ from contextpull.eval.golden.chunking.handing import Handed, Wants, within_budge
 from contextpull.eval.golden.chunking.indexing import Piece, Progress, as_sections, index
 from contextpull.eval.golden.chunking.late import TokenEmbedder, late_vectors
 from contextpull.eval.golden.chunking.likeness import by_vectors
+from contextpull.eval.golden.chunking.overlapping import overlapping
 from contextpull.eval.golden.chunking.plan import Build
 from contextpull.eval.golden.quotes import Span
 from contextpull.eval.golden.settings import Setting
@@ -228,13 +229,14 @@ def _pieces(
     """The pieces of each document, those of our sections where the technique goes by them."""
     if build.technique == "parent-child":
         return [
-            _parent_child(source, [span for span, _ in own], build.size)
+            _parent_child(source, [span for span, _ in own], build)
             for source, own in zip(sources, ours, strict=True)
         ]
     if build.technique == "structure-aware":
         spans = [[span for span, _ in own] for own in ours]
     else:
-        spans = _spans(build, sources, means)
+        cut = zip(sources, _spans(build, sources, means), strict=True)
+        spans = [overlapping(source, own, build.carried) for source, own in cut]
     return [[Piece(span, span) for span in own] for own in spans]
 
 
@@ -268,10 +270,15 @@ def own_sections(source: Source, size: int) -> list[tuple[Span, Section]]:
     return found
 
 
-def _parent_child(source: Source, parents: Sequence[Span], size: int) -> list[Piece]:
-    """Pieces of half the size that stand for the section that they lie in."""
+def _parent_child(source: Source, parents: Sequence[Span], build: Build) -> list[Piece]:
+    """Small pieces that stand for the section that they lie in, and hold nothing of another."""
     return [
         Piece(child, parent)
         for parent in parents
-        for child in within(source.text, parent, size // 2)
+        for child in overlapping(
+            source,
+            within(source.text, parent, build.searched_size),
+            build.carried,
+            first=parent.start,
+        )
     ]

@@ -5,13 +5,13 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
-from contextpull.errors import EvaluationError
+from contextpull.errors import EvaluationError, InvalidInput
 from contextpull.eval.comparing import holm, mcnemar
 from contextpull.eval.golden.chunking.plan import Build, Technique
 from contextpull.eval.statistics import Interval, wilson_interval
 
-LUCK = 0.05
-"""From this corrected p-value on a difference could be luck."""
+ALPHA = 0.05
+"""From this corrected p-value on a difference could be luck, unless another is named."""
 
 
 class Halves(NamedTuple):
@@ -57,11 +57,14 @@ class Pair(NamedTuple):
     """Exact, two-sided (McNemar)."""
     p_holm: float
     """Corrected for the number of all pairs."""
+    could_be_luck: bool
+    """Whether the questions cannot tell the two apart."""
 
-    @property
-    def could_be_luck(self) -> bool:
-        """Whether the questions cannot tell the two apart."""
-        return self.p_holm >= LUCK
+
+def check_alpha(alpha: float) -> None:
+    """Raise `InvalidInput` for a level of significance that is not between 0 and 1."""
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"The level of significance must be between 0 and 1, not {alpha!r}.")
 
 
 def halves_of(ids: Sequence[str], seed: int) -> Halves:
@@ -91,21 +94,24 @@ def best_builds(right: Mapping[Build, int], pieces: Mapping[Build, int]) -> dict
 
 
 def ranked_techniques(
-    outcomes: Mapping[Build, Sequence[bool]], pieces: Mapping[Build, int]
+    outcomes: Mapping[Build, Sequence[bool]], pieces: Mapping[Build, int], alpha: float = ALPHA
 ) -> tuple[list[TechniqueRow], list[Pair]]:
-    """The techniques, best first (equal ones by fewer pieces), and every pair of them."""
+    """The techniques, best first (equal ones by fewer pieces), and every pair of them.
+
+    A difference with a corrected p-value of `alpha` or more could be luck.
+    """
     rows = [
         TechniqueRow(build.technique, build, pieces[build], tuple(found))
         for build, found in outcomes.items()
     ]
     rows.sort(key=lambda row: (-row.right, row.pieces, row.technique))
-    pairs = _pairs(rows)
+    pairs = _pairs(rows, alpha)
     best = rows[0].technique
     ties = {pair.second for pair in pairs if pair.first == best and pair.could_be_luck}
     return [row._replace(is_tie=row.technique in ties) for row in rows], pairs
 
 
-def _pairs(rows: Sequence[TechniqueRow]) -> list[Pair]:
+def _pairs(rows: Sequence[TechniqueRow], alpha: float) -> list[Pair]:
     compared = list(combinations(rows, 2))
     found = [mcnemar(first.outcomes, second.outcomes) for first, second in compared]
     corrected = holm([each.p for each in found])
@@ -119,6 +125,7 @@ def _pairs(rows: Sequence[TechniqueRow]) -> list[Pair]:
             len(first.outcomes) - both - each.only_first - each.only_second,
             each.p,
             p_holm,
+            could_be_luck=p_holm >= alpha,
         )
         for (first, second), each, p_holm in zip(compared, found, corrected, strict=True)
     ]

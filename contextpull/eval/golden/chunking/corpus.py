@@ -1,5 +1,6 @@
 """The documents of a folder, read once for all ways to cut them."""
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -77,6 +78,11 @@ class Source:
                 chain.pop()
             chain.append(each)
         return tuple(each.title for each in chain)
+
+    def heading_start(self, at: int) -> int:
+        """Where the last heading begins that begins no later than `at`; 0 before the first."""
+        behind = bisect_right(self.headings, at, key=lambda each: each.start)
+        return self.headings[behind - 1].start if behind else 0
 
     def headings_within(self, span: Span) -> tuple[str, ...]:
         """The titles of the headings that begin behind a span's start and inside it."""

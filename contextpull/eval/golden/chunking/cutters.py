@@ -107,15 +107,27 @@ def trimmed(text: str, spans: Sequence[Span]) -> list[Span]:
 def whole_end(text: str, start: int, end: int) -> int:
     """The last offset in (start, end] that parts no character; `end` where there is none."""
     at = end
-    while at > start and not _parts_nothing(text, at):
+    while at > start and not parts_nothing(text, at):
         at -= 1
     return at if at > start else end
+
+
+def parts_nothing(text: str, at: int) -> bool:
+    """Whether a text may be cut before the character at `at`: by the main rules of UAX #29."""
+    if at <= 0 or at >= len(text):
+        return True
+    before, behind = text[at - 1], text[at]
+    if behind.isascii():
+        return not (before == "\r" and behind == "\n")
+    if category(behind)[0] == "M" or behind == _JOINER or ord(behind) in _SKIN_TONES:
+        return False
+    return before != _JOINER
 
 
 def _boundaries(text: str, pattern: Pattern[str]) -> list[int]:
     """Where a piece may end: behind what the pattern finds, white space left aside."""
     ends = (found.start() + len(found[0].rstrip()) for found in pattern.finditer(text))
-    return [end for end in ends if _parts_nothing(text, end)]
+    return [end for end in ends if parts_nothing(text, end)]
 
 
 def _between(text: str, points: Collection[int]) -> list[Span]:
@@ -135,18 +147,6 @@ def _end(text: str, start: int, size: int, levels: Sequence[Sequence[int]]) -> i
         if at >= 0 and ends[at] > start:
             return ends[at]
     return whole_end(text, start, start + size)
-
-
-def _parts_nothing(text: str, at: int) -> bool:
-    """Whether a text may be cut before the character at `at`: by the main rules of UAX #29."""
-    if at <= 0 or at >= len(text):
-        return True
-    before, behind = text[at - 1], text[at]
-    if behind.isascii():
-        return not (before == "\r" and behind == "\n")
-    if category(behind)[0] == "M" or behind == _JOINER or ord(behind) in _SKIN_TONES:
-        return False
-    return before != _JOINER
 
 
 def _weakest(units: Sequence[Span], alike: Sequence[float], least: int) -> int:

@@ -23,7 +23,8 @@ def within_budget(ranked: Iterable[Handed], corpus: SourceCorpus, budget: int) -
     """What comes first, each once, until `budget` characters are spent.
 
     The last one is cut at its end to what is left: so every technique is handed as much, however
-    long its pieces are.
+    long its pieces are. A piece costs all its characters, those too that one before it held: they
+    are read twice.
     """
     handed: list[Handed] = []
     left = budget
@@ -52,9 +53,9 @@ class Wants(NamedTuple):
     def is_found(self, handed: Sequence[Handed], corpus: SourceCorpus) -> bool:
         """Whether all its evidence is there, whole; without evidence any page or document.
 
-        Pieces that lie next to each other in a document count as one: a quote that was cut is
-        there when both were handed over. Evidence counts in what is expected: in a document, or in
-        what covers a page of it.
+        Pieces that lie next to each other in a document, or overlap, count as one: a quote that was
+        cut is there when both were handed over. Evidence counts in what is expected: in a document,
+        or in what covers a page of it.
         """
         if not self.question.evidence:
             return any(_is_of(label, each, corpus) for label in self.labels for each in handed)

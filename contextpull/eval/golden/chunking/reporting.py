@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from contextpull import __version__
 from contextpull.adapters.files import replacing
 from contextpull.errors import EvaluationError
 from contextpull.eval.golden.chunking.answering import RIGHT_FROM
-from contextpull.eval.golden.chunking.comparing import LUCK, Pair, TechniqueRow
+from contextpull.eval.golden.chunking.comparing import Pair, TechniqueRow
 from contextpull.eval.golden.chunking.corpus import SourceCorpus
 from contextpull.eval.golden.chunking.plan import ABOUT, Build
 from contextpull.eval.golden.chunking.running import BuildRow, ChunkingReport
@@ -24,8 +23,10 @@ FILE = "report.json"
 _ERRORS_SHOWN = 5
 
 
-def chunking_record(report: ChunkingReport, corpus: SourceCorpus, golden: Path) -> dict[str, Any]:
-    """The report as JSON-ready values."""
+def chunking_record(
+    report: ChunkingReport, corpus: SourceCorpus, golden: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The report as JSON-ready values; `golden` says which questions it is of."""
     plan = report.plan
     return {
         "kind": KIND,
@@ -35,12 +36,15 @@ def chunking_record(report: ChunkingReport, corpus: SourceCorpus, golden: Path) 
             "techniques": list(plan.techniques),
             "sizes": list(plan.sizes),
             "headings": list(plan.headings),
+            "overlaps": list(plan.overlaps),
+            "children": list(plan.children),
             "notes": plan.notes,
             "budget": report.budget,
             "setting": report.setting,
             "seed": plan.seed,
+            "alpha": plan.alpha,
         },
-        "golden": {"path": str(golden), "sha256": sha256(golden.read_bytes()).hexdigest()},
+        "golden": dict(golden),
         "corpus": {
             "root": str(corpus.root),
             "name": corpus.name,
@@ -62,7 +66,7 @@ def chunking_record(report: ChunkingReport, corpus: SourceCorpus, golden: Path) 
         "rules": list(rules(report)),
         "best": report.techniques[0].technique,
         "techniques": [_technique_record(each) for each in report.techniques],
-        "pairs": [{**pair._asdict(), "could_be_luck": pair.could_be_luck} for pair in report.pairs],
+        "pairs": [pair._asdict() for pair in report.pairs],
         "builds": [_build_row_record(each) for each in report.builds],
         "left_out": [each._asdict() for each in report.left_out],
         "errors": [
@@ -106,8 +110,12 @@ def rules(report: ChunkingReport) -> Iterator[str]:
     told, choosing = len(report.halves.told), len(report.halves.choosing)
     yield (
         f"For each question the best hits of a build were handed over, best first, until"
-        f" {report.budget:,} characters were spent; the last one was cut to fit. Pieces do not"
-        " overlap."
+        f" {report.budget:,} characters were spent; the last one was cut to fit."
+    )
+    yield (
+        "A piece costs all its characters, those too that one before it held."
+        if any(report.plan.overlaps)
+        else "Pieces do not overlap."
     )
     if report.scored == "answered":
         yield (
@@ -125,7 +133,7 @@ def rules(report: ChunkingReport) -> Iterator[str]:
     )
     yield (
         "p: exact McNemar test, two-sided; Holm: corrected for all pairs of techniques. tie: the"
-        f" distance to the best could be luck (Holm p of {LUCK:g} or more)."
+        f" distance to the best could be luck (Holm p of {report.plan.alpha:g} or more)."
     )
 
 

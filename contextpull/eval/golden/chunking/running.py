@@ -22,10 +22,12 @@ from contextpull.eval.golden.chunking.building import (
     make_build,
 )
 from contextpull.eval.golden.chunking.comparing import (
+    ALPHA,
     Halves,
     Pair,
     TechniqueRow,
     best_builds,
+    check_alpha,
     halves_of,
     ranked_techniques,
 )
@@ -34,12 +36,14 @@ from contextpull.eval.golden.chunking.handing import Wants, context_of, wants_of
 from contextpull.eval.golden.chunking.indexing import Told, by_tenths
 from contextpull.eval.golden.chunking.late import why_not_late
 from contextpull.eval.golden.chunking.plan import (
+    HALF,
     SIZES,
     TECHNIQUES,
     Build,
     LeftOut,
     Technique,
     check_budget,
+    check_overlaps,
     check_sizes,
     plan_builds,
 )
@@ -56,6 +60,11 @@ class Plan(NamedTuple):
     """Build each technique once more, with notes of a model."""
     seed: int = 0
     """Of the two halves."""
+    overlaps: tuple[int, ...] = (0,)
+    """In percent, as are `children`; see `Build`."""
+    children: tuple[int, ...] = (HALF,)
+    alpha: float = ALPHA
+    """From this corrected p-value on a difference could be luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +129,28 @@ def compare_chunking(
     `InvalidInput` for a plan that cannot be, `Stopped` and `ModelUnavailable` as models do.
     """
     check_sizes(plan.sizes)
-    check_budget(means.budget, plan.sizes)
+    check_overlaps(plan.overlaps)
+    check_budget(means.budget, plan.sizes, plan.overlaps)
+    check_alpha(plan.alpha)
     counted = _counted(corpus, questions, needs_reference=answering is not None)
     halves = halves_of([each.question.id for each in counted.wants], plan.seed)
     left_out = unavailable(plan, means)
     has_notes = plan.notes and means.asking is not None
     planned = plan_builds(
-        plan.techniques, plan.sizes, plan.headings, notes=has_notes, unavailable=left_out
+        plan.techniques,
+        plan.sizes,
+        plan.headings,
+        notes=has_notes,
+        overlaps=plan.overlaps,
+        children=plan.children,
+        unavailable=left_out,
     )
     kept = kept or KeptBuilds(None)
     built, failed = _build_all(planned, corpus, counted.wants, means, kept, on_progress)
     run = _Run(corpus, counted.wants, built, answering, on_progress)
     chosen_by, told = run.measured(halves)
-    techniques, pairs = ranked_techniques({each: told[each].right for each in told}, run.pieces)
+    right = {each: told[each].right for each in told}
+    techniques, pairs = ranked_techniques(right, run.pieces, plan.alpha)
     return ChunkingReport(
         plan=plan,
         budget=means.budget,
@@ -182,6 +200,8 @@ def unavailable(plan: Plan, means: Means) -> list[LeftOut]:
         found.append(LeftOut("notes", "they need a model: name a --writer, and ask with --notes"))
     elif not plan.notes:
         found.append(LeftOut("notes", "one call a piece and technique: ask for them with --notes"))
+    if any(plan.overlaps) and "structure-aware" in plan.techniques:
+        found.append(LeftOut("structure-aware with overlap", "our sections never overlap"))
     return found
 
 
