@@ -51,6 +51,8 @@ class Host:
                 "HTTPS_PROXY": "http://127.0.0.1:9",
                 "HTTP_PROXY": "http://127.0.0.1:9",
                 "NO_PROXY": "127.0.0.1",
+                # A module that is written twice in a second is not read from its first cache.
+                "PYTHONDONTWRITEBYTECODE": "1",
             },
             capture_output=True,
             text=True,
