@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from contextpull.errors import EvaluationError
 from contextpull.eval.comparing_runs import compare_runs, compared_report
 from contextpull.eval.report.model import ComparisonView, RunView, comparison_view
+from contextpull.eval.run_directory import SavedRun
 from contextpull.eval.statistics import Interval
 
 
@@ -63,19 +66,20 @@ class HistoryLine:
     """What it has other than the last run: questions, k, corpus."""
 
 
+@lru_cache(maxsize=1)  # a page and the files beside it tell of the same two
 def changes(first: RunView, second: RunView) -> Changes:
     """Compare two runs with the settings of the second; see `compare_runs`."""
     settings = second.provenance
     try:
         compared = compare_runs(
-            first.saved,
-            second.saved,
+            _named(first),
+            _named(second),
             rounds=settings.rounds,
             seed=settings.seed,
             across_corpora=True,
         )
     except EvaluationError as error:
-        return Changes(first, second, _by_name(error, first, second), False, (), (), (), (), ())
+        return Changes(first, second, str(error), False, (), (), (), (), ())
     report = compared_report(compared)
     return Changes(
         first,
@@ -92,12 +96,9 @@ def changes(first: RunView, second: RunView) -> Changes:
     )
 
 
-def _by_name(error: EvaluationError, *runs: RunView) -> str:
-    """What is wrong, without the folders of the machine that drew the report."""
-    said = str(error)
-    for run in runs:
-        said = said.replace(str(run.folder), run.name)
-    return said
+def _named(run: RunView) -> SavedRun:
+    """The run under its name: a page tells no folders of the machine that drew it."""
+    return run.saved._replace(folder=Path(run.name))
 
 
 def history(runs: Sequence[RunView]) -> tuple[tuple[str, ...], tuple[HistoryLine, ...]]:

@@ -172,9 +172,9 @@ class Provenance:
     """By agent."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """A run as a report shows it."""
+    """A run as a report shows it; equal to itself alone."""
 
     folder: Path
     name: str

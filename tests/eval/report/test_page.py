@@ -360,3 +360,18 @@ def test_a_run_of_the_command_with_repeats_and_failures_is_drawn(tmp_path: Path)
     assert [(each["agent"], each["repeat"]) for each in attempts] == [("pull", 0), ("pull", 1)]
     (name,) = items[index["sections"]].keys() - {"4.md#kettle"}
     assert items[items[index["sections"]][name]] == "# Kettle 2\n\nIt boils in 2 minutes."
+
+
+def test_a_refusal_names_runs_and_is_whole_wherever_the_report_was_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {name: {at: of[at] for at in ("q1", "q2")} for name, of in PUSH.items()}
+    keep_run(tmp_path / "first", found, questions=QUESTIONS[:2])
+    keep_run(tmp_path / "second", PUSH)
+    monkeypatch.chdir(tmp_path / "second")
+    html = html_of(Path("../first"), Path())
+    assert re.search(
+        r"first asked 2 questions and second \d, not the same ones: their figures cannot be"
+        r" compared\.<",
+        html,
+    )
