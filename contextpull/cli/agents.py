@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from contextpull.cli.options import together
+from contextpull.cli.options import concurrency_option, together
 from contextpull.cli.progress import bar_on_terminal
 
 if TYPE_CHECKING:
@@ -80,13 +80,7 @@ agent_options = together(
         type=click.FloatRange(min=0),
         help="How freely --model draws its words; without it, its own default.",
     ),
-    click.option(
-        "--concurrency",
-        default=4,
-        show_default=True,
-        type=click.IntRange(1, 64),
-        help="Questions that an agent is asked at once.",
-    ),
+    concurrency_option("Questions that an agent is asked at once."),
     click.option(
         "--claude", default="claude", show_default=True, help="The command of Claude Code."
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextpull.cli.options import chosen_of, print_json, writer_key_option
+from contextpull.cli.options import chosen_of, concurrency_option, print_json, writer_key_option
 from contextpull.cli.progress import bar_on_terminal
 from contextpull.cli.sections import check_sections, open_sections, sections_options
 
@@ -83,13 +83,7 @@ error.
 )
 @click.option("--writer", "spec", metavar="MODEL", help="The model that writes questions.")
 @writer_key_option
-@click.option(
-    "--concurrency",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Questions that the writer is asked at once.",
-)
+@concurrency_option("Questions that the writer is asked at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
 def generate_command(

@@ -25,7 +25,13 @@ from contextpull.cli.golden_measuring import (
     only_setting,
     questions_of,
 )
-from contextpull.cli.options import chosen_of, models_of, print_json
+from contextpull.cli.options import (
+    budget_options,
+    chosen_of,
+    concurrency_option,
+    models_of,
+    print_json,
+)
 from contextpull.config import cache_folder
 
 if TYPE_CHECKING:
@@ -133,8 +139,7 @@ def _model_option(name: str, variable: str, text: str) -> Callable[..., Any]:
     help="The level of significance: a difference with a corrected p as high could be luck.",
 )
 @click.option("--out", type=_HERE, help="A folder that keeps report, answers and builds.")
-@click.option("--max-usd", type=float, help="Stop asking at this cost.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
+@budget_options
 @click.option(
     "--reply-tokens",
     default=2_048,
@@ -142,13 +147,7 @@ def _model_option(name: str, variable: str, text: str) -> Callable[..., Any]:
     type=click.IntRange(min=1),
     help="The most tokens of one answer.",
 )
-@click.option(
-    "--concurrency",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Answers that are asked for at once.",
-)
+@concurrency_option("Answers that are asked for at once.")
 @click.pass_context
 def chunking_command(context: click.Context, /, **options: Any) -> None:
     """Measure and print; the help text above is for users."""

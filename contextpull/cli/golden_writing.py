@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextpull.cli.agents import asking_progress, interruptible
-from contextpull.cli.options import json_option, paths_option, print_json, writer_key_option
+from contextpull.cli.options import (
+    budget_options,
+    concurrency_option,
+    json_option,
+    paths_option,
+    print_json,
+    writer_key_option,
+)
 from contextpull.cli.sections import check_sections, open_sections, sections_options
 
 if TYPE_CHECKING:
@@ -139,15 +146,8 @@ def _mix(_context: click.Context, _parameter: click.Parameter, value: str) -> di
     help="The most tokens of one answer; a few hundred for a small model, which may not end.",
 )
 @click.option("--answers", type=_HERE, help="Where answers are kept.  [OUT.answers.jsonl]")
-@click.option("--max-usd", type=float, help="Stop asking at this cost.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens.")
-@click.option(
-    "--concurrency",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1, 12),
-    help="Questions that are worked on at once.",
-)
+@budget_options
+@concurrency_option("Questions that are worked on at once.", most=12)
 @json_option
 @click.pass_context
 def write_command(context: click.Context, /, **options: Any) -> None:

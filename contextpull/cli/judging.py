@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextpull.cli.agents import asking_progress, interruptible
-from contextpull.cli.options import chosen_of, json_option, names_in, print_json, together
+from contextpull.cli.options import (
+    budget_options,
+    chosen_of,
+    concurrency_option,
+    json_option,
+    names_in,
+    print_json,
+    together,
+)
 from contextpull.cli.rows import rounds_option, seed_option
 
 if TYPE_CHECKING:
@@ -86,17 +94,8 @@ judge_options = together(
         type=click.IntRange(min=1),
         help="Only so many questions, drawn by the seed.",
     ),
-    click.option("--max-usd", type=float, help="Stop asking at this cost."),
-    click.option(
-        "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens."
-    ),
-    click.option(
-        "--concurrency",
-        default=4,
-        show_default=True,
-        type=click.IntRange(1, 64),
-        help="Verdicts that are asked for at once.",
-    ),
+    budget_options,
+    concurrency_option("Verdicts that are asked for at once."),
     click.option("--offline", is_flag=True, help="Ask nobody; all verdicts must be kept already."),
 )
 """Who judges what, how often, and what it may cost; `open_judge` opens who is named."""

@@ -127,6 +127,26 @@ cut_options = together(
 """How documents are read and cut; what is not given stays as the store was made."""
 
 
+budget_options = together(
+    click.option("--max-usd", type=float, help="Stop asking at this cost."),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=1), help="Stop asking after so many tokens."
+    ),
+)
+"""What asking may cost."""
+
+
+def concurrency_option(what: str, most: int = 64) -> Callable[[_Command], _Command]:
+    """How much a model is asked for at once, of which `what` tells users."""
+    return click.option(
+        "--concurrency",
+        default=4,
+        show_default=True,
+        type=click.IntRange(1, most),
+        help=what,
+    )
+
+
 writer_key_option = click.option(
     "--writer-key",
     default="",

@@ -92,8 +92,8 @@ def ingest(
             if (sources_of(store, root, name), settings_of(store, settings)) != (sources, chosen):
                 continue  # another process added a corpus, took one out or cut all anew
             remove_leftovers(store)
-            given = (walked, store, chosen, limits or ReadLimits())
-            return _Ingest(*given, allow_empty=allow_empty).run(verify, progress)
+            run = _Ingest(walked, store, chosen, limits or ReadLimits(), allow_empty=allow_empty)
+            return run.run(verify, progress)
 
 
 @contextmanager

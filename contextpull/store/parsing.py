@@ -85,8 +85,9 @@ def parse_file(
         return _problem(file, facts, f"its reader failed: {type(error).__name__}: {error}")
     if not sections:
         return _problem(file, facts, "no text in it")
-    made = parsed_file(file.path, facts, parsed, sections)
-    return ParsedFile(made.document, [], [], [], parsed) if keeps_parsed else made
+    if keeps_parsed:
+        return ParsedFile(_document(file.path, facts, parsed, sections), [], [], [], parsed)
+    return parsed_file(file.path, facts, parsed, sections)
 
 
 def obstacle(file: SourceFile, read_as: str, limits: ReadLimits) -> str:
@@ -180,6 +181,14 @@ def parsed_file(
 
     `facts` are `size`, `mtime_ns` and `digest` of its file.
     """
+    document = _document(path, facts, parsed, sections)
+    fields = [tuple(each) for each in fields_of(document, sections)]
+    return ParsedFile(document, section_rows(sections), anchor_rows(sections), fields)
+
+
+def _document(
+    path: str, facts: dict[str, object], parsed: ParsedDocument, sections: Sequence[Section]
+) -> StoredDocument:
     document = new_document(
         path,
         parsed,
@@ -187,12 +196,10 @@ def parsed_file(
         warnings="\n".join(parsed.warnings),
         **facts,
     )
-    document = document._replace(
+    return document._replace(
         title=parsed.title or _first_heading(sections) or Path(path).stem,
         description=parsed.description or summary_of(parsed),
     )
-    fields = [tuple(each) for each in fields_of(document, sections)]
-    return ParsedFile(document, section_rows(sections), anchor_rows(sections), fields)
 
 
 def fields_of(document: StoredDocument, sections: Sequence[Searchable]) -> list[SearchFields]:

@@ -213,8 +213,15 @@ def sweep(
                 on_progress(build.name, done, len(builds))
             told = by_tenths(on_progress, build.name, done, len(builds))
             with TemporaryDirectory(prefix="contextpull-") as scratch:
-                made_with = (likeness, embedder if uses_vectors else None, cache, told)
-                snapshot, seconds = _indexed(Path(scratch) / "store", build, corpus, *made_with)
+                snapshot, seconds = _indexed(
+                    Path(scratch) / "store",
+                    build,
+                    corpus,
+                    likeness,
+                    embedder if uses_vectors else None,
+                    cache,
+                    told,
+                )
                 report = measured(
                     snapshot, asked, settings, by=by, k=cutoffs, models=models,
                     rounds=rounds, seed=seed,
