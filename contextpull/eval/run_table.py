@@ -63,9 +63,21 @@ def _agents(agents: Mapping[str, Mapping[str, Any]], model: str | None) -> Itera
     for name, record in agents.items():
         share = figure(Interval(**record["answered_share"]))
         yield f"{printable(name)}: {share} of the questions answered when first asked (Wilson)."
+    yield from _repeats({name: record["flips"] for name, record in agents.items()})
     yield "reads: sections read a question; unread: answers given without reading; leakage: recall"
     yield "of what was shown less that of what was read; calls, tokens (sent and written) and"
     yield f"seconds a question; $: all questions, {UNDEFINED} where the price is unknown."
+
+
+def _repeats(flips: Mapping[str, Mapping[str, float | None]]) -> Iterable[str]:
+    """What asking the same questions again showed; nothing where each was asked once."""
+    repeated = {name: each for name, each in flips.items() if each["read"] is not None}
+    for name, each in repeated.items():
+        read = f"{each['read']:.3f} of the questions flip by what was read"
+        yield f"{printable(name)}: {read}, {each['surfaced']:.3f} by what was surfaced."
+    if repeated:
+        yield "flip: some runs of a question hit any gold, others none. A question counts with the"
+        yield "mean of its runs, in hits with its first, and as failed where one of them failed."
 
 
 def _agent_cells(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -262,7 +262,10 @@ def test_repeats_are_averaged_by_question_and_the_first_decides_yes_or_no(
     }
     assert (row["hits"]["yes"], row["shapes"]["conceptual"]["hits"]["yes"]) == (1, 1)
     agent = report["agents"]["pull"]
-    assert agent["flips"]["read"] == 1
+    assert agent["flips"] == {"read": 1, "surfaced": 1}
+    flips = "pull: 1.000 of the questions flip by what was read, 1.000 by what was surfaced."
+    assert flips in (tmp_path / "twice" / "table.txt").read_text()
+    assert "flip" not in (tmp_path / "once" / "table.txt").read_text()
     assert agent["answered_share"]["mean"] == 1
     assert agent["answered_share"]["low"] == pytest.approx(2 / (2 + 1.959964**2), abs=1e-6)
     both = [str(tmp_path / name) for name in ("once", "twice")]
