@@ -1,10 +1,11 @@
 """The trade-off of a run as a picture for a README: recall against tokens per question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contextpull.adapters.files import replacing
@@ -39,8 +40,8 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": _FAINT,
     "text.parse_math": False,
 }
-_DODGE = 11.0
-"""Points of paper between rows of equal cost, whose bars would hide each other."""
+_DODGE = 9.5
+"""Points of paper between rows of about one cost, whose bars would hide each other."""
 _GAP = 9.0
 _MARGIN = 3.0
 _HALF_BAR = 1.0
@@ -109,7 +110,7 @@ def _draw(figure: "Figure", rows: Sequence[_Mark], measure: str) -> None:
     axes = figure.add_subplot()
     _frame(axes, rows, measure)
     figure.draw_without_rendering()  # so that places on paper are known
-    marks = [_mark(axes, row, shift) for row, shift in zip(rows, _shifts(axes, rows), strict=True)]
+    marks = [_mark(axes, row, at) for row, at in zip(rows, _places(axes, rows), strict=True)]
     figure.draw_without_rendering()
     _label(axes, rows, marks)
     figure.set_layout_engine("none")  # labels stay where they were found room
@@ -121,7 +122,7 @@ def _frame(axes: "Axes", rows: Sequence[_Mark], measure: str) -> None:
     axes.set_ylim(0, 1.03)
     axes.set_xlabel(
         "tokens per question, sent and written\n"
-        "(a push row asks no model: 0; rows of one cost stand side by side)"
+        "(a push row asks no model: 0; rows of about one cost are moved apart)"
     )
     axes.set_ylabel(f"{measure}, 95% interval")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -131,21 +132,30 @@ def _frame(axes: "Axes", rows: Sequence[_Mark], measure: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _shifts(axes: "Axes", rows: Sequence[_Mark]) -> Iterator[float]:
-    """How far to move each row's mark along the axis, in tokens, so that no bar hides another."""
+def _places(axes: "Axes", rows: Sequence[_Mark]) -> list[float]:
+    """Where each row's mark stands along the axis, in tokens, so that no bar hides another.
+
+    Of all places that keep the rows' order and `_DODGE` between them, those with the least sum of
+    squared distances to where the rows belong: isotonic regression by its min-max formula
+    (Robertson, Wright and Dykstra, 1988). None is left of 0.
+    """
     transform = axes.transData
-    per_point = 1 / (transform.transform((1, 0))[0] - transform.transform((0, 0))[0])
-    taken: list[float] = []
-    for row in rows:
-        near = [each for each in taken if abs(each - row.tokens) < _DODGE * per_point]
-        taken.append(row.tokens)
-        yield len(near) * _DODGE * per_point
+    gap = _DODGE / (transform.transform((1, 0))[0] - transform.transform((0, 0))[0])
+    order = sorted(range(len(rows)), key=lambda at: rows[at].tokens)
+    closed = [rows[at].tokens - rank * gap for rank, at in enumerate(order)]
+    places = [0.0] * len(rows)
+    for rank, at in enumerate(order):
+        fitted = max(
+            min(fmean(closed[first:end]) for end in range(rank + 1, len(rows) + 1))
+            for first in range(rank + 1)
+        )
+        places[at] = max(0.0, fitted) + rank * gap
+    return places
 
 
-def _mark(axes: "Axes", row: _Mark, shift: float) -> tuple[float, float]:
-    """Draw a row's point and bar; where it stands, in points."""
+def _mark(axes: "Axes", row: _Mark, at: float) -> tuple[float, float]:
+    """Draw a row's point and bar at so many tokens; where it stands, in points."""
     colour = _PULL if row.is_pull else _PUSH
-    at = row.tokens + shift
     if isfinite(row.recall.low):
         axes.plot(
             [at, at], [row.recall.low, row.recall.high], color=colour, linewidth=1.6, alpha=0.75

@@ -1,8 +1,9 @@
 """The picture of a run: the same bytes for the same run, every row named, no name over another."""
 
 import builtins
+import re
 import struct
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,6 +20,7 @@ from tests.eval.report.kept_runs import FINDS_ALL, FINDS_ONE, keep_run
 pytest.importorskip("matplotlib")
 
 SVG = "{http://www.w3.org/2000/svg}"
+PUBLISHED = Path(__file__).resolve().parents[3] / "benchmarks" / "pull" / "demo"
 LETTER = 6.0
 """Points of a letter of a name, about."""
 
@@ -65,6 +67,21 @@ def test_every_row_is_named_and_no_name_lies_over_another(view: RunView, tmp_pat
         (x1, y1), (x2, y2) = found[one], found[other]
         apart = x1 + len(one) * LETTER < x2 or x2 + len(other) * LETTER < x1
         assert apart or abs(y1 - y2) >= 10, (one, other)
+
+
+def test_marks_of_about_one_cost_stand_apart_and_near_their_own_cost(tmp_path: Path) -> None:
+    run = view_of(PUBLISHED)
+    plot_trade_off(run, tmp_path / "run.svg")
+    drawn = (tmp_path / "run.svg").read_text(encoding="utf-8")
+    marks = [float(x) for x in re.findall(r'<use [^>]*x="([^"]+)"[^>]*stroke-linejoin', drawn)]
+    marks += [float(x) for x in re.findall(r'<use [^>]*x="([^"]+)"[^>]*stroke-width: 1.6"', drawn)]
+    zero, thousand = (names(tmp_path / "run.svg")[tick][0] for tick in ("0", "1,000"))
+    belongs = [zero + row.cost.tokens.mean / 1000 * (thousand - zero) for row in run.rows]
+    assert len(marks) == len(belongs) == 12
+    assert min(right - left for left, right in pairwise(sorted(marks))) >= 9.4
+    assert min(marks) >= zero
+    pulled = zip(sorted(marks)[4:], sorted(belongs)[4:], strict=True)
+    assert max(abs(mark - own) for mark, own in pulled) < 13
 
 
 def test_the_text_beside_the_picture_holds_every_figure(view: RunView, tmp_path: Path) -> None:
