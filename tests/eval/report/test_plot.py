@@ -73,8 +73,7 @@ def test_marks_of_about_one_cost_stand_apart_and_near_their_own_cost(tmp_path: P
     run = view_of(PUBLISHED)
     plot_trade_off(run, tmp_path / "run.svg")
     drawn = (tmp_path / "run.svg").read_text(encoding="utf-8")
-    marks = [float(x) for x in re.findall(r'<use [^>]*x="([^"]+)"[^>]*stroke-linejoin', drawn)]
-    marks += [float(x) for x in re.findall(r'<use [^>]*x="([^"]+)"[^>]*stroke-width: 1.6"', drawn)]
+    marks = [float(x) for x in re.findall(r'<use [^>]*x="(\S+)"[^>]*stroke-width: 1\.6[;"]', drawn)]
     zero, thousand = (names(tmp_path / "run.svg")[tick][0] for tick in ("0", "1,000"))
     belongs = [zero + row.cost.tokens.mean / 1000 * (thousand - zero) for row in run.rows]
     assert len(marks) == len(belongs) == 12
